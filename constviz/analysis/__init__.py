@@ -1,0 +1,1 @@
+"""Pure functions over the model: what changed between two captures.  No torch in here."""

@@ -1,0 +1,1 @@
+"""The only part that knows the insides of torch.compile."""

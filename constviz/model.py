@@ -1,0 +1,313 @@
+"""What a capture found, as frozen dataclasses: no torch in here, and a JSON round trip."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "Argument", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location", "Mark", "Node",
+    "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json", "to_json",
+]  # fmt: skip
+
+FORMAT = "constviz-report"
+VERSION = 1
+
+Dim = int | str
+"""One dimension of a shape: a number, or the name of a symbol (``s0``)."""
+
+
+class _Word(str, Enum):
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Outcome(_Word):
+    """What became of one call of a marked function."""
+
+    FOLDED = "folded"
+    INERT = "inert"
+    GRAPH_BREAK = "graph_break"
+    FRAME_SKIPPED = "frame_skipped"
+    ERROR = "error"
+
+
+class Verdict(_Word):
+    """Whether a fold may be trusted, from best to worst."""
+
+    SOUND = "sound"
+    CONDITIONAL = "conditional"
+    OPAQUE = "opaque"
+    UNSOUND = "unsound"
+    NOT_FOLDED = "not_folded"
+
+
+class Role(_Word):
+    """What a node is to the graph it stands in."""
+
+    INPUT = "input"
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    CONSTANT = "constant"
+    OP = "op"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of source: where something was written or called."""
+
+    file: str
+    line: int
+    function: str = ""
+    source: str = ""
+    """The text of the line, without its indentation; empty if unknown."""
+
+    @property
+    def short(self) -> str:
+        """``model.py:12``, or ``cell:5`` for a notebook cell: the same on every machine."""
+        name = os.path.basename(self.file.replace("\\", "/"))
+        if "ipykernel_" in self.file or self.file.startswith("<ipython-input"):
+            name = "cell"
+        return f"{name.strip('<>')}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A Python value, described: one deterministic line without addresses."""
+
+    text: str
+    type: str
+    shape: tuple[Dim, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    nbytes: int = 0
+    """Bytes of tensor storage that holding this value keeps alive."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a folded call, by parameter name."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Node:
+    """One FX node.  ``inputs`` are names of nodes in the same graph; ``arguments`` is their text with literals."""
+
+    name: str
+    op: str
+    target: str
+    role: Role = Role.OP
+    inputs: tuple[str, ...] = ()
+    arguments: str = ""
+    shape: tuple[Dim, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    stride: tuple[Dim, ...] | None = None
+    module: tuple[str, ...] = ()
+    """The path of the nn.Module that made the node, outermost first: ``("layers.0", "attn")``."""
+    module_types: tuple[str, ...] = ()
+    """The class of each module on that path."""
+    stack: tuple[Location, ...] = ()
+    """The user's frames that made the node, outermost first."""
+    value: Value | None = None
+    """What a constant holds."""
+    fold: str | None = None
+    """The ``Fold.id`` whose result this node is."""
+
+    @property
+    def location(self) -> Location | None:
+        """The innermost line of user code that made the node."""
+        return self.stack[-1] if self.stack else None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One FX graph: what one frame, or one stretch between graph breaks, became."""
+
+    index: int
+    name: str
+    """The function whose frame was traced."""
+    nodes: tuple[Node, ...]
+    stage: str = "dynamo"
+    location: Location | None = None
+    """Where that function is defined."""
+    break_reason: str | None = None
+    """Why the graph ends where it does; None if it ends with its function."""
+
+    @property
+    def ops(self) -> int:
+        """Number of operations: nodes that compute."""
+        return sum(node.role is Role.OP for node in self.nodes)
+
+    @property
+    def constants(self) -> tuple[Node, ...]:
+        """Nodes that hold a value burned in while tracing."""
+        return tuple(node for node in self.nodes if node.role is Role.CONSTANT)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One call of a marked function, seen while tracing."""
+
+    id: str
+    function: str
+    outcome: Outcome
+    location: Location | None = None
+    """The line that called the function."""
+    definition: Location | None = None
+    arguments: tuple[Argument, ...] = ()
+    result: Value | None = None
+    reason: str = ""
+    """Why the outcome is what it is, in one sentence."""
+    verdict: Verdict | None = None
+    graph: int | None = None
+    """Index of the graph that holds the result."""
+    node: str | None = None
+    """Name of the ``get_attr`` node that holds it; None if the graph has only a literal."""
+    consumers: tuple[str, ...] = ()
+    """Names of the nodes that take the result."""
+    derived: tuple[str, ...] = ()
+    """Names of constants that Dynamo computed from the result (``2 * f(x)`` becomes ``mul_0``)."""
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """Where and why Dynamo gave up one graph and began another."""
+
+    reason: str
+    location: Location | None = None
+    hint: str = ""
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One check that the compiled program makes before it runs."""
+
+    type: str
+    """Dynamo's guard type: ``TENSOR_MATCH``, ``EQUALS_MATCH``, ..."""
+    expression: str
+    """What is checked, as the user wrote it: ``CFG['scale']``, ``self.training``."""
+    value: str = ""
+    source: str = ""
+    """Dynamo's name for it: ``G['CFG']['scale']``."""
+
+
+@dataclass(frozen=True)
+class SkippedFrame:
+    """A function that Dynamo left to plain Python."""
+
+    function: str
+    reason: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception, as text."""
+
+    type: str
+    message: str
+    location: Location | None = None
+
+    @property
+    def summary(self) -> str:
+        """``TypeError: first line``."""
+        lines = [line.strip() for line in self.message.splitlines() if line.strip()]
+        return f"{self.type}: {lines[0]}" if lines else self.type
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A function marked with ``assume_constant_result`` that the captured program calls."""
+
+    function: str
+    definition: Location | None = None
+    selected: bool = True
+    """False if this capture was asked to ignore it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run the function, and what came of it."""
+
+    name: str
+    graphs: tuple[Graph, ...] = ()
+    graph_breaks: tuple[GraphBreak, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    folds: tuple[Fold, ...] = ()
+    skipped: tuple[SkippedFrame, ...] = ()
+    compile_s: float | None = None
+    """Seconds spent compiling, wall clock; None for a variant that is not compiled."""
+    error: Failure | None = None
+    result: Value | None = None
+    """``output``, described."""
+    output: Any = field(default=None, compare=False)
+    """What the call returned (tensors detached and copied).  Not saved: after ``load`` it is ``result``."""
+
+    def stage(self, name: str) -> tuple[Graph, ...]:
+        """The graphs of one stage (``dynamo``, ...)."""
+        return tuple(graph for graph in self.graphs if graph.stage == name)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything a report knows: the variants of one call of one function."""
+
+    function: str
+    variants: dict[str, Variant]
+    location: Location | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    """The ``torch.compile`` options used, as text."""
+    fold: tuple[str, ...] | None = None
+    """Names of the marks that were honoured; None for all."""
+    marks: tuple[Mark, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences a reader should know, such as why nothing was folded."""
+    torch: str = ""
+    """The version of PyTorch that was captured."""
+
+
+class ReportFileError(ValueError):
+    """A file that is not a constviz report, is damaged, or was written by a newer constviz."""
+
+
+def to_json(comparison: Comparison, *, indent: int = 0) -> str:
+    """The comparison as JSON text.  Live outputs are left out: their descriptions stay."""
+    variants = {name: replace(v, output=None) for name, v in comparison.variants.items()}
+    body = msgspec.to_builtins(replace(comparison, variants=variants))
+    for variant in body["variants"].values():
+        del variant["output"]
+    raw = msgspec.json.encode({"format": FORMAT, "version": VERSION, "report": body})
+    return (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
+
+
+def from_json(text: str | bytes) -> Comparison:
+    """Read what :func:`to_json` wrote.  Nothing is run or unpickled.
+
+    Raises:
+        ReportFileError: the text is no JSON, no report of ours, incomplete, or of an unknown version.
+    """
+    try:
+        data = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportFileError(f"not a constviz report, or cut short: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ReportFileError(f'not a constviz report: no "format": "{FORMAT}" in it')
+    if data.get("version") != VERSION:
+        raise ReportFileError(f"report version {data.get('version')!r} is unknown here; this constviz reads {VERSION}")
+    try:
+        comparison = msgspec.convert(data.get("report"), Comparison)
+    except msgspec.ValidationError as error:
+        raise ReportFileError(f"damaged constviz report: {error}") from None
+    variants = {name: replace(v, output=v.result) for name, v in comparison.variants.items()}
+    return replace(comparison, variants=variants)
+
