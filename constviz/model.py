@@ -54,6 +54,7 @@ class Role(_Word):
     BUFFER = "buffer"
     CONSTANT = "constant"
     OP = "op"
+    SUBGRAPH = "subgraph"
     OUTPUT = "output"
 
 

@@ -12,7 +12,7 @@ import torch
 import torch.fx
 
 from ..expressions import readable
-from ..model import Graph, Location, Node, Role, Value
+from ..model import Graph, Location, Node, Role
 from .describe import describe, dims, dtype_name, function_name
 
 __all__ = ["from_fx", "source_line"]
@@ -70,8 +70,8 @@ def _node(node: torch.fx.Node, prefix: str, folds: Mapping[str, str], example: A
     subgraph = isinstance(held, torch.fx.GraphModule)
     path, types = _modules(node)
     if prefix:
-        path = (*path, *prefix.rstrip(".").split("."))
-        types = (*types, *("graph",) * (len(path) - len(types)))
+        outer = tuple(prefix.rstrip(".").split("."))
+        path, types = outer + path, ("graph",) * len(outer) + types
     return Node(
         name=prefix + node.name,
         op=node.op,
@@ -86,7 +86,7 @@ def _node(node: torch.fx.Node, prefix: str, folds: Mapping[str, str], example: A
         module=path,
         module_types=types,
         stack=_stack(node.meta.get("stack_trace")),
-        value=None if held is None or subgraph else _held(held),
+        value=None if held is None or subgraph else describe(held),
         fold=folds.get(str(node.target)) if node.op == "get_attr" else None,
     )
 
@@ -95,15 +95,11 @@ def _attribute(gm: torch.nn.Module, target: str) -> Any:
     return functools.reduce(lambda owner, part: getattr(owner, part, None), target.split("."), gm)
 
 
-def _held(value: Any) -> Value:
-    return describe(value)
-
-
 def _role(node: torch.fx.Node, example: Any, subgraph: bool) -> Role:
     if node.op == "output":
         return Role.OUTPUT
     if node.op == "get_attr":
-        return Role.OP if subgraph else Role.CONSTANT
+        return Role.SUBGRAPH if subgraph else Role.CONSTANT
     if node.op != "placeholder":
         return Role.OP
     source = _source(node)

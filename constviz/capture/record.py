@@ -1,0 +1,295 @@
+"""What one capture saw: frames, folds, graphs, graph breaks and guards, collected while Dynamo traces."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.fx
+
+from ..expressions import readable
+from ..model import Argument, Graph, GraphBreak, Guard, Location, Value
+from .describe import describe, function_name
+from .graphs import from_fx, source_line
+from .seam import Site, fx_node, is_marked
+
+__all__ = ["Frame", "InlinedCall", "RawFold", "Recorder", "definition_of"]
+
+
+@dataclass
+class RawFold:
+    """One attempt to fold a call, as it happened."""
+
+    fn: Any
+    site: Site
+    arguments: tuple[Argument, ...] = ()
+    result: Value | None = None
+    error: BaseException | None = None
+    target: str | None = None
+    """The ``get_attr`` target that holds a tensor result."""
+    parents: tuple[int, ...] = ()
+    """For a constant Dynamo computed from others: the positions of those folds."""
+    marked: bool = True
+    leaves: tuple[Any, ...] = ()
+    consumers: list[torch.fx.Node] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """One function that Dynamo tried to compile."""
+
+    code: types.CodeType
+    f_globals: dict[str, Any]
+    had_entries: bool
+    attempts: list[Any] = field(default_factory=list)
+    folds: list[int] = field(default_factory=list)
+    graphs: list[int] = field(default_factory=list)
+    compiled: bool = False
+    skip_reason: str = ""
+    error: BaseException | None = None
+
+    @property
+    def location(self) -> Location:
+        return _code_location(self.code)
+
+
+@dataclass(frozen=True)
+class InlinedCall:
+    """A function whose body Dynamo traced, and the line that called it."""
+
+    code: types.CodeType
+    fn: Any
+    owner: Any
+    site: Location
+
+
+class Recorder:
+    """Collects what Dynamo does during one capture; ``honoured`` decides which marks count."""
+
+    def __init__(self, honoured: Callable[[Any], bool], backend: Callable[..., Any], guard_filter: Any = None) -> None:
+        self._honoured = honoured
+        self._backend = backend
+        self._guard_filter = guard_filter
+        self._active: list[Frame] = []
+        self._pending: list[tuple[int, Any]] = []
+        self._sources: dict[int, tuple[Any, int]] = {}
+        self._before: dict[types.CodeType, tuple[bool, frozenset[str]]] = {}
+        self.frames: list[Frame] = []
+        self.folds: list[RawFold] = []
+        self.graphs: list[Graph] = []
+        self.breaks: list[GraphBreak] = []
+        self.kept_guards: list[Guard] = []
+        self.inlined_calls: list[InlinedCall] = []
+        self.marked: dict[int, Any] = {}
+        self.compile_s = 0.0
+        self._node_names: dict[torch.fx.Node, str] = {}
+
+    # -- frames -------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def frame(self, code: types.CodeType, f_globals: dict[str, Any], f_locals: dict[str, Any]) -> Iterator[Frame]:
+        from .seam import has_cache_entries
+
+        if code not in self._before:
+            self._before[code] = (has_cache_entries(code), frozenset(f_globals))
+        record = Frame(code, f_globals, self._before[code][0])
+        self.frames.append(record)
+        self._active.append(record)
+        start = time.perf_counter()
+        try:
+            yield record
+        except BaseException as error:
+            record.error = error
+            raise
+        finally:
+            self._active.pop()
+            if not self._active:
+                self.compile_s += time.perf_counter() - start
+
+    def attempt(self, output_graph: Any) -> None:
+        self._pending.clear()
+        if self._active:
+            self._active[-1].attempts.append(output_graph)
+
+    def leaked_names(self) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        """The globals that tracing added, by namespace."""
+        for frame in self.frames:
+            before = self._before[frame.code][1]
+            yield frame.f_globals, [name for name in frame.f_globals if name not in before]
+
+    # -- folds --------------------------------------------------------------------------------------------------
+
+    def honours(self, fn: Any) -> bool:
+        if not is_marked(fn):
+            return True  # a mark of torch's own
+        self.marked.setdefault(id(fn), fn)
+        return self._honoured(fn)
+
+    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any:
+        raw = RawFold(fn, site, marked=is_marked(fn))
+        position = len(self.folds)
+        self.folds.append(raw)
+        if self._active:
+            self._active[-1].folds.append(position)
+
+        def spy(*args: Any, **kwargs: Any) -> Any:
+            raw.arguments = _arguments(fn, args, kwargs)
+            result = fn(*args, **kwargs)
+            raw.result = describe(result)
+            raw.leaves = tuple(_leaves(result))
+            return result
+
+        try:
+            variable = call(spy)
+        except BaseException as error:
+            raw.error = error
+            raise
+        node = fx_node(variable)
+        if node is not None and node.op == "get_attr":
+            raw.target = str(node.target)
+        self._sources[id(variable)] = (variable, position)
+        return variable
+
+    def constant_used(self, constant: Any) -> None:
+        source = self._sources.get(id(constant))
+        if source is not None:
+            self._pending.append((source[1], constant.value))
+
+    def constant_derived(self, parts: list[Any], result: Any) -> None:
+        """Follow a folded number through Python arithmetic: ``2 * k()`` still comes from ``k``."""
+        if id(result) in self._sources and not self.folds[self._sources[id(result)][1]].marked:
+            raw = self.folds[self._sources[id(result)][1]]
+            raw.parents = tuple(self._sources[id(p)][1] for p in parts if id(p) in self._sources)
+        elif id(result) not in self._sources:
+            for part in parts:
+                if id(part) in self._sources and hasattr(result, "value") and fx_node(result) is None:
+                    self._sources[id(result)] = (result, self._sources[id(part)][1])
+                    break
+
+    def node_made(self, node: torch.fx.Node) -> None:
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        literals = list(_literals((node.args, node.kwargs)))
+        for position, value in pending:
+            if any(literal is value or (type(literal) is type(value) and literal == value) for literal in literals):
+                self.folds[position].consumers.append(node)
+
+    def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None:
+        self.inlined_calls.append(InlinedCall(code, fn, owner, site.location))
+
+    # -- graphs -------------------------------------------------------------------------------------------------
+
+    def compile_graph(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
+        """The backend Dynamo calls: copy the graph, then let the user's own backend compile it."""
+        frame = self._active[-1] if self._active else None
+        index = len(self.graphs)
+        reason = getattr(gm, "compile_subgraph_reason", None)
+        attempt = frame.attempts[-1] if frame and frame.attempts else None
+        mine = {raw.target: i for i, raw in enumerate(self.folds) if raw.target and raw.site.attempt is attempt}
+        self.graphs.append(
+            from_fx(
+                gm,
+                index=index,
+                name=function_name_of_code(frame.code) if frame else "forward",
+                location=frame.location if frame else None,
+                break_reason=_first_line(reason.reason) if reason is not None and reason.graph_break else None,
+                folds={target: str(i) for target, i in mine.items()},
+                inputs=example_inputs,
+            )
+        )
+        for node in gm.graph.nodes:
+            self._node_names[node] = node.name
+        if frame:
+            frame.graphs.append(index)
+        return self._backend(gm, example_inputs, **kwargs)
+
+    def consumer_names(self, raw: RawFold) -> tuple[str, ...]:
+        """The consumers' names in the finished graph; nodes that were dropped from it are left out."""
+        return tuple(dict.fromkeys(self._node_names[n] for n in raw.consumers if n in self._node_names))
+
+    def graph_break(self, site: Site, message: str) -> None:
+        parts = split_reason(message)
+        self.breaks.append(GraphBreak(parts["reason"], site.location, parts["hint"], parts["explanation"]))
+
+    def guards(self, entries: Sequence[Any]) -> Sequence[bool]:
+        """Dynamo's guard filter: record what is kept, let a filter of the user's decide."""
+        keep = self._guard_filter(entries) if self._guard_filter else [True] * len(entries)
+        for entry, kept in zip(entries, keep):
+            if kept:
+                value = describe(entry.value).text if entry.has_value else ""
+                self.kept_guards.append(Guard(entry.guard_type, readable(entry.name), value, entry.name))
+        return keep
+
+
+# -- small readers -----------------------------------------------------------------------------------------------
+
+
+def function_name_of_code(code: types.CodeType) -> str:
+    """``Layer.forward``; for what Dynamo resumes after a graph break, ``forward (resumed)``."""
+    name = getattr(code, "co_qualname", code.co_name).rsplit("<locals>.", 1)[-1]
+    if name.startswith(("torch_dynamo_resume_in_", "__resume_at_")):
+        original = name.removeprefix("torch_dynamo_resume_in_").rsplit("_at_", 1)[0]
+        return f"{original} (resumed)"
+    return name
+
+
+def _code_location(code: types.CodeType) -> Location:
+    line = code.co_firstlineno
+    return Location(code.co_filename, line, function_name_of_code(code), source_line(code.co_filename, line))
+
+
+def definition_of(fn: Any) -> Location | None:
+    """Where a function is defined; None for what has no Python code."""
+    code = getattr(inspect.unwrap(fn) if callable(fn) else fn, "__code__", None)
+    return None if code is None else _code_location(code)
+
+
+def _arguments(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Argument, ...]:
+    try:
+        bound = inspect.signature(fn).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # no signature, or a call that will fail by itself
+        bound = {str(i): a for i, a in enumerate(args)} | dict(kwargs)
+    return tuple(Argument(name, describe(value)) for name, value in bound.items())
+
+
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    if isinstance(value, (bool, int, float, complex, str)):
+        yield value
+    elif depth < 3 and isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item, depth + 1)
+    elif depth < 3 and isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item, depth + 1)
+
+
+def _literals(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _literals(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _literals(item)
+    elif isinstance(value, slice):
+        yield from _literals([value.start, value.stop, value.step])
+    else:
+        yield value
+
+
+def split_reason(message: str) -> dict[str, str]:
+    """Dynamo's message for an unsupported construct, in its parts."""
+    lines = [line.strip() for line in message.splitlines()]
+    explanation = [line.removeprefix("Explanation:").strip() for line in lines if line.startswith("Explanation:")]
+    hints = [line.removeprefix("Hint:").strip() for line in lines if line.startswith("Hint:")]
+    return {"reason": _first_line(message), "explanation": " ".join(explanation), "hint": " ".join(hints)}
+
+
+def _first_line(message: str) -> str:
+    return next((line.strip() for line in str(message).splitlines() if line.strip()), "")

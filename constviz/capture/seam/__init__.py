@@ -1,0 +1,54 @@
+"""Every private PyTorch name that constviz relies on, and nothing else.
+
+Read on torch 2.11.0, 2.13.0 and 2.14.1.  ``PRIVATE_NAMES`` lists them for the test that fails first when a release
+moves one.  Patches are made only while a capture or a watch is open, and put the very same objects back.
+
+================  ====================================================================
+``options``       what a compiled callable was made of
+``isolation``     compiling beside the user's own compiled code, and taking it back
+``tracing``       watching Dynamo trace: folds, graph breaks, nodes, inlined functions
+``calls``         watching compiled functions being called
+================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from .calls import CompiledCall, Watch, nested_compiles_run_as, watch_calls
+from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated
+from .options import CompileOptions, compiled_parts, options_for, unwrap
+from .tracing import Site, fx_node, is_marked, observing
+
+__all__ = [
+    "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_parts", "dynamo_state_kept",
+    "forget_code", "fx_node", "has_cache_entries", "is_marked", "isolated", "nested_compiles_run_as", "observing",
+    "options_for", "unwrap", "watch_calls",
+]  # fmt: skip
+
+PRIVATE_NAMES = (
+    "torch._dynamo.optimize",
+    "torch._dynamo.eval_frame._callback_from_stance",
+    "torch._dynamo.eval_frame.OptimizedModule",
+    "torch._dynamo.eval_frame.cached_backends",
+    "torch._dynamo.eval_frame.innermost_backend",
+    "torch._dynamo.external_utils.wrap_inline",
+    "torch._dynamo.guards.DeletedGuardManagerWrapper",
+    "torch._dynamo.output_graph.OutputGraph.__init__",
+    "torch._dynamo.output_graph.SubgraphTracer.create_proxy",
+    "torch._dynamo.output_graph.graph_break_reasons",
+    "torch._dynamo.pgo._CODE_STATE",
+    "torch._dynamo.pgo._INIT_CODE_STATE",
+    "torch._dynamo.symbolic_convert.InliningInstructionTranslator.inline_call",
+    "torch._dynamo.symbolic_convert.InstructionTranslatorBase.log_graph_break",
+    "torch._dynamo.trace_rules.check",
+    "torch._dynamo.types.FrameAction.DEFAULT",
+    "torch._dynamo.types.FrameExecStrategy",
+    "torch._dynamo.utils.counters",
+    "torch._dynamo.variables.builtin.BuiltinVariable.call_function",
+    "torch._dynamo.variables.constant.ConstantVariable.as_proxy",
+    "torch._dynamo.variables.functions.UserFunctionVariable.__init__",
+    "torch._dynamo.variables.functions.invoke_and_store_as_constant",
+    "torch._dynamo.variables.nn_module.invoke_and_store_as_constant",
+    "torch._C._dynamo.eval_frame._debug_get_cache_entry_list",
+    "torch._C._dynamo.eval_frame.reset_code",
+    "torch._C._dynamo.eval_frame.set_code_exec_strategy",
+)

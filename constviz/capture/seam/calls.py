@@ -1,0 +1,91 @@
+"""Watching compiled functions being called.
+
+Every compiled callable asks ``eval_frame._callback_from_stance`` for its callback before it runs, however and whenever
+it was compiled: that is where we stand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..describe import function_name
+from .options import CompileOptions, options_of, unwrap
+from .patching import patched
+
+__all__ = ["CompiledCall", "Watch", "nested_compiles_run_as", "watch_calls"]
+
+
+@contextlib.contextmanager
+def nested_compiles_run_as(callback: Any) -> Iterator[None]:
+    """Compiled functions called inside a capture are traced by it (or run eagerly, for None), not by their own."""
+    from torch._dynamo import eval_frame
+
+    def choose(original: Any, requested: Any) -> Any:
+        return requested if requested in (None, False) else callback
+
+    with patched(eval_frame, "_callback_from_stance", choose):
+        yield
+
+
+@dataclass(frozen=True)
+class CompiledCall:
+    """One call of a compiled function, seen before it runs."""
+
+    fn: Any
+    """The user's function, bound method or module."""
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    options: CompileOptions
+    name: str
+
+
+class Watch:
+    """An open watch; ``forget()`` makes functions already seen be reported again."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, Any] = {}
+
+    def forget(self) -> None:
+        self.seen.clear()
+
+
+@contextlib.contextmanager
+def watch_calls(on_call: Callable[[CompiledCall], None]) -> Iterator[Watch]:
+    """Report the first call of each compiled function on any thread, however and whenever it was compiled.
+
+    A function already seen costs one look-up.
+    """
+    from torch._dynamo import eval_frame
+
+    watch = Watch()
+    seen = watch.seen
+    original = eval_frame._callback_from_stance
+
+    def watched(callback: Any) -> Any:
+        if id(callback) in seen or callback is None or callback is False:
+            return original(callback)
+        caller = sys._getframe(1)
+        if caller.f_code.co_name != "compile_wrapper":
+            return original(callback)
+        names = caller.f_locals
+        key: Any = id(callback)
+        options = options_of(names["self"])
+        if not type(options.backend).__name__.startswith("_TorchCompile"):  # one optimize() context, many functions
+            key = (id(callback), id(names["fn"]))
+            if key in seen:
+                return original(callback)
+        seen[key] = (callback, names["fn"])  # kept alive: ids are reused
+        fn = unwrap(names["fn"])
+        on_call(CompiledCall(fn, names["args"], names["kwargs"], options, function_name(fn)))
+        return original(callback)
+
+    eval_frame._callback_from_stance = watched
+    try:
+        yield watch
+    finally:
+        if eval_frame._callback_from_stance is watched:
+            eval_frame._callback_from_stance = original

@@ -1,0 +1,135 @@
+"""Watching Dynamo trace: folds, graph breaks, nodes, inlined functions; and choosing which marks it honours."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from ...model import Location
+from ..graphs import source_line
+from .patching import patched
+
+__all__ = ["Observer", "Site", "fx_node", "is_marked", "observing"]
+
+_MARK = "_dynamo_marked_constant"
+
+
+def is_marked(fn: Any) -> bool:
+    """Whether ``assume_constant_result`` was applied to exactly this object (or to the function of a method)."""
+    return bool(getattr(fn, _MARK, False)) and not _is_torchs_own(fn)
+
+
+def _is_torchs_own(fn: Any) -> bool:
+    # torch marks a knob of its own; it is no promise of the user's
+    return (getattr(fn, "__module__", None) or "").split(".")[0] == "torch"
+
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where Dynamo is: the graph it is making, and the line of user code."""
+
+    attempt: Any
+    """Dynamo's output graph.  A frame may be traced several times; each attempt has its own."""
+    location: Location
+
+
+class FrameRecord(Protocol):
+    """What became of one frame."""
+
+    compiled: bool
+    skip_reason: str
+
+
+class Observer(Protocol):
+    """What :func:`observing` and :func:`isolated` report to."""
+
+    def frame(
+        self, code: types.CodeType, f_globals: dict[str, Any], f_locals: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[Any]: ...
+    def attempt(self, output_graph: Any) -> None: ...
+    def honours(self, fn: Any) -> bool: ...
+    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
+    def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
+    def graph_break(self, site: Site, message: str) -> None: ...
+    def constant_used(self, constant: Any) -> None: ...
+    def constant_derived(self, parts: list[Any], result: Any) -> None: ...
+    def node_made(self, node: torch.fx.Node) -> None: ...
+    def guards(self, entries: Any) -> Any: ...
+
+
+def _site(tx: Any) -> Site:
+    code = tx.f_code
+    line = tx.lineno if isinstance(getattr(tx, "lineno", None), int) else code.co_firstlineno
+    name = getattr(code, "co_qualname", code.co_name).rsplit("<locals>.", 1)[-1]
+    return Site(tx.output, Location(code.co_filename, line, name, source_line(code.co_filename, line)))
+
+
+def fx_node(variable: Any) -> torch.fx.Node | None:
+    """The graph node behind one of Dynamo's variables, if it has one."""
+    proxy = getattr(variable, "proxy", None)
+    return getattr(proxy, "node", None)
+
+
+@contextlib.contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Report what Dynamo does on this thread, and let the observer choose which marks are honoured."""
+    from torch._dynamo import output_graph, symbolic_convert
+    from torch._dynamo.variables import builtin, constant, functions, nn_module
+
+    def user_function(original: Any, self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, fn, *args, **kwargs)
+        if self.is_constant and not observer.honours(fn):
+            self.is_constant = False
+
+    def invoke(original: Any, tx: Any, fn: Any, name: str, args: Any, kwargs: Any) -> Any:
+        return observer.fold(_site(tx), fn, lambda spy: original(tx, spy, name, args, kwargs))
+
+    def inline(original: Any, parent: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        owner = getattr(getattr(func, "obj", None), "value", None)
+        observer.inlined(_site(parent), func.get_code(), getattr(func, "fn", None), owner)
+        return original(parent, func, *args, **kwargs)
+
+    def log_break(original: Any, self: Any, code_options: Any, reason: str, exc: Any) -> Any:
+        if not getattr(exc, "logged", False):
+            observer.graph_break(_site(self), str(getattr(exc, "msg", None) or exc))
+        return original(self, code_options, reason, exc)
+
+    def new_attempt(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+        observer.attempt(self)
+        original(self, *args, **kwargs)
+
+    def create_proxy(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        proxy = original(self, *args, **kwargs)
+        observer.node_made(proxy.node)
+        return proxy
+
+    def as_proxy(original: Any, self: Any) -> Any:
+        observer.constant_used(self)
+        return original(self)
+
+    def call_builtin(original: Any, self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        result = original(self, tx, args, kwargs)
+        observer.constant_derived([*args, *kwargs.values()], result)
+        return result
+
+    translator = symbolic_convert.InliningInstructionTranslator
+    with contextlib.ExitStack() as stack:
+        for owner, name, hook in (
+            (functions.UserFunctionVariable, "__init__", user_function),
+            (functions, "invoke_and_store_as_constant", invoke),
+            (nn_module, "invoke_and_store_as_constant", invoke),
+            (symbolic_convert.InstructionTranslatorBase, "log_graph_break", log_break),
+            (output_graph.OutputGraph, "__init__", new_attempt),
+            (output_graph.SubgraphTracer, "create_proxy", create_proxy),
+            (constant.ConstantVariable, "as_proxy", as_proxy),
+            (builtin.BuiltinVariable, "call_function", call_builtin),
+        ):
+            stack.enter_context(patched(owner, name, hook))
+        stack.enter_context(patched(translator, "inline_call", inline, kind=classmethod))
+        yield
