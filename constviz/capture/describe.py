@@ -11,7 +11,7 @@ import torch
 
 from ..model import Dim, Value
 
-__all__ = ["describe", "dims", "dtype_name", "function_name", "storage_bytes", "tensors_in"]
+__all__ = ["code_name", "describe", "dims", "dtype_name", "function_name", "storage_bytes", "tensors_in"]
 
 _WIDTH = 80
 _ITEMS = 6
@@ -49,6 +49,15 @@ def function_name(fn: Any) -> str:
     """The name a reader knows a callable by: ``Layer.scale`` for a method, without ``<locals>``."""
     name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__qualname__
     return str(name).rsplit("<locals>.", 1)[-1]
+
+
+def code_name(code: types.CodeType) -> str:
+    """``Layer.forward``; for what Dynamo resumes after a graph break, ``forward (resumed)``."""
+    name = getattr(code, "co_qualname", code.co_name).rsplit("<locals>.", 1)[-1]
+    if name.startswith(("torch_dynamo_resume_in_", "__resume_at_")):
+        original = name.removeprefix("torch_dynamo_resume_in_").rsplit("_at_", 1)[0]
+        return f"{original} (resumed)"
+    return name
 
 
 def tensors_in(value: Any, depth: int = 0) -> list[torch.Tensor]:

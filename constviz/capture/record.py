@@ -15,11 +15,11 @@ import torch.fx
 
 from ..expressions import readable
 from ..model import Argument, Graph, GraphBreak, Guard, Location, Value
-from .describe import describe, function_name
+from .describe import code_name, describe
 from .graphs import from_fx, source_line
 from .seam import Site, fx_node, is_marked
 
-__all__ = ["Frame", "InlinedCall", "RawFold", "Recorder", "definition_of"]
+__all__ = ["Frame", "InlinedCall", "RawFold", "Recorder", "definition_of", "split_reason"]
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Frame:
 
     code: types.CodeType
     f_globals: dict[str, Any]
+    f_locals: dict[str, Any]
     had_entries: bool
     attempts: list[Any] = field(default_factory=list)
     folds: list[int] = field(default_factory=list)
@@ -88,6 +89,8 @@ class Recorder:
         self.inlined_calls: list[InlinedCall] = []
         self.marked: dict[int, Any] = {}
         self.compile_s = 0.0
+        self.error: BaseException | None = None
+        """What the compiled call raised."""
         self._node_names: dict[torch.fx.Node, str] = {}
 
     # -- frames -------------------------------------------------------------------------------------------------
@@ -98,7 +101,7 @@ class Recorder:
 
         if code not in self._before:
             self._before[code] = (has_cache_entries(code), frozenset(f_globals))
-        record = Frame(code, f_globals, self._before[code][0])
+        record = Frame(code, f_globals, f_locals, self._before[code][0])
         self.frames.append(record)
         self._active.append(record)
         start = time.perf_counter()
@@ -116,6 +119,11 @@ class Recorder:
         self._pending.clear()
         if self._active:
             self._active[-1].attempts.append(output_graph)
+
+    @property
+    def backend_object(self) -> Any:
+        """What Dynamo's cache entries know as their backend."""
+        return self.compile_graph
 
     def leaked_names(self) -> Iterator[tuple[dict[str, Any], list[str]]]:
         """The globals that tracing added, by namespace."""
@@ -197,7 +205,7 @@ class Recorder:
             from_fx(
                 gm,
                 index=index,
-                name=function_name_of_code(frame.code) if frame else "forward",
+                name=code_name(frame.code) if frame else "forward",
                 location=frame.location if frame else None,
                 break_reason=_first_line(reason.reason) if reason is not None and reason.graph_break else None,
                 folds={target: str(i) for target, i in mine.items()},
@@ -221,7 +229,7 @@ class Recorder:
     def guards(self, entries: Sequence[Any]) -> Sequence[bool]:
         """Dynamo's guard filter: record what is kept, let a filter of the user's decide."""
         keep = self._guard_filter(entries) if self._guard_filter else [True] * len(entries)
-        for entry, kept in zip(entries, keep):
+        for entry, kept in zip(entries, keep, strict=True):
             if kept:
                 value = describe(entry.value).text if entry.has_value else ""
                 self.kept_guards.append(Guard(entry.guard_type, readable(entry.name), value, entry.name))
@@ -231,18 +239,9 @@ class Recorder:
 # -- small readers -----------------------------------------------------------------------------------------------
 
 
-def function_name_of_code(code: types.CodeType) -> str:
-    """``Layer.forward``; for what Dynamo resumes after a graph break, ``forward (resumed)``."""
-    name = getattr(code, "co_qualname", code.co_name).rsplit("<locals>.", 1)[-1]
-    if name.startswith(("torch_dynamo_resume_in_", "__resume_at_")):
-        original = name.removeprefix("torch_dynamo_resume_in_").rsplit("_at_", 1)[0]
-        return f"{original} (resumed)"
-    return name
-
-
 def _code_location(code: types.CodeType) -> Location:
     line = code.co_firstlineno
-    return Location(code.co_filename, line, function_name_of_code(code), source_line(code.co_filename, line))
+    return Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line))
 
 
 def definition_of(fn: Any) -> Location | None:

@@ -14,14 +14,14 @@ moves one.  Patches are made only while a capture or a watch is open, and put th
 from __future__ import annotations
 
 from .calls import CompiledCall, Watch, nested_compiles_run_as, watch_calls
-from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated
+from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
 from .options import CompileOptions, compiled_parts, options_for, unwrap
-from .tracing import Site, fx_node, is_marked, observing
+from .tracing import Site, fx_node, has_own_mark, is_marked, observing
 
 __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_parts", "dynamo_state_kept",
-    "forget_code", "fx_node", "has_cache_entries", "is_marked", "isolated", "nested_compiles_run_as", "observing",
-    "options_for", "unwrap", "watch_calls",
+    "forget_code", "fx_node", "has_cache_entries", "has_own_mark", "is_marked", "isolated", "nested_compiles_run_as",
+    "observing", "options_for", "release_names", "unwrap", "watch_calls",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (
@@ -42,6 +42,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.trace_rules.check",
     "torch._dynamo.types.FrameAction.DEFAULT",
     "torch._dynamo.types.FrameExecStrategy",
+    "torch._dynamo.utils.CleanupManager.instance",
     "torch._dynamo.utils.counters",
     "torch._dynamo.variables.builtin.BuiltinVariable.call_function",
     "torch._dynamo.variables.constant.ConstantVariable.as_proxy",

@@ -14,7 +14,7 @@ import torch
 from .options import CompileOptions, unwrap
 from .tracing import Observer
 
-__all__ = ["dynamo_state_kept", "forget_code", "has_cache_entries", "isolated"]
+__all__ = ["dynamo_state_kept", "forget_code", "has_cache_entries", "isolated", "release_names"]
 
 
 
@@ -57,9 +57,8 @@ def _with_own_code(fn: Any) -> Any:
     from torch._dynamo import external_utils, trace_rules
 
     if isinstance(fn, types.FunctionType):
-        twin = types.FunctionType(
-            fn.__code__.replace(co_name=fn.__code__.co_name), fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
-        )
+        code = fn.__code__.replace(co_name=fn.__code__.co_name)
+        twin = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
         twin.__kwdefaults__ = fn.__kwdefaults__
         twin.__qualname__ = fn.__qualname__
         twin.__module__ = fn.__module__
@@ -107,11 +106,22 @@ def forget_code(code: types.CodeType, backend: Any, *, had_entries: bool, skippe
         reset_code(code)
         return
     for entry in _debug_get_cache_entry_list(code):
-        if entry.backend is backend:
+        if entry.backend == backend:
             manager = entry.guard_manager
             manager.extra_state.invalidate(manager.cache_entry, DeletedGuardManagerWrapper("constviz is done"))
     if skipped:
         set_code_exec_strategy(code, FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT))
+
+
+def release_names(namespace: dict[str, Any], names: list[str]) -> None:
+    """Remove globals that tracing added, and with them Dynamo's own later intent to remove them."""
+    from torch._dynamo.utils import CleanupManager
+
+    gone = set(names)
+    for hooks in list(CleanupManager.instance.values()):
+        hooks[:] = [hook for hook in hooks if not (hook.scope is namespace and hook.name in gone)]
+    for name in gone:
+        namespace.pop(name, None)
 
 
 @contextlib.contextmanager

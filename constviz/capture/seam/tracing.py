@@ -11,10 +11,11 @@ from typing import Any, Protocol
 import torch
 
 from ...model import Location
+from ..describe import code_name
 from ..graphs import source_line
 from .patching import patched
 
-__all__ = ["Observer", "Site", "fx_node", "is_marked", "observing"]
+__all__ = ["Observer", "Site", "fx_node", "has_own_mark", "is_marked", "observing"]
 
 _MARK = "_dynamo_marked_constant"
 
@@ -22,6 +23,14 @@ _MARK = "_dynamo_marked_constant"
 def is_marked(fn: Any) -> bool:
     """Whether ``assume_constant_result`` was applied to exactly this object (or to the function of a method)."""
     return bool(getattr(fn, _MARK, False)) and not _is_torchs_own(fn)
+
+
+def has_own_mark(value: Any) -> bool:
+    """Whether the mark sits in the object's own ``__dict__``, be it a function or not."""
+    try:
+        return bool(vars(value).get(_MARK))
+    except TypeError:
+        return False
 
 
 def _is_torchs_own(fn: Any) -> bool:
@@ -66,8 +75,7 @@ class Observer(Protocol):
 def _site(tx: Any) -> Site:
     code = tx.f_code
     line = tx.lineno if isinstance(getattr(tx, "lineno", None), int) else code.co_firstlineno
-    name = getattr(code, "co_qualname", code.co_name).rsplit("<locals>.", 1)[-1]
-    return Site(tx.output, Location(code.co_filename, line, name, source_line(code.co_filename, line)))
+    return Site(tx.output, Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line)))
 
 
 def fx_node(variable: Any) -> torch.fx.Node | None:

@@ -1,0 +1,106 @@
+"""Inputs of their own for each variant, so that what one writes in place no other sees."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+__all__ = ["InputTooLargeError", "copy_inputs"]
+
+
+class InputTooLargeError(MemoryError):
+    """An input does not fit into memory a second time; pass a smaller one, or one on another device."""
+
+
+def copy_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], shared: Iterable[torch.Tensor] = ()) -> Any:
+    """Copies of the tensors in ``args`` and ``kwargs``; containers are rebuilt, other objects are passed as they are.
+
+    Strides, offsets, views of one storage and the same tensor twice stay what they were.  A tensor that is (a view
+    of) one in ``shared``, the program's own state, is passed itself: to copy it would cut that tie.
+
+    Raises:
+        InputTooLargeError: there is no memory for a copy.  The message names the input.
+    """
+    copier = _Copier(shared)
+    new_args = tuple(copier.copy(value, f"args[{i}]") for i, value in enumerate(args))
+    return new_args, {name: copier.copy(value, name) for name, value in kwargs.items()}
+
+
+class _Copier:
+    def __init__(self, shared: Iterable[torch.Tensor]) -> None:
+        self.shared = {key for key in map(_storage_key, shared) if key is not None}
+        self.storages: dict[Any, torch.UntypedStorage] = {}
+        self.done: dict[int, tuple[Any, Any]] = {}
+
+    def copy(self, value: Any, name: str) -> Any:
+        if id(value) in self.done:
+            return self.done[id(value)][1]
+        new = value
+        if isinstance(value, torch.Tensor):
+            new = self.tensor(value, name)
+        elif type(value) in (list, tuple, set):
+            new = type(value)(self.copy(v, f"{name}[{i}]") for i, v in enumerate(value))
+        elif isinstance(value, tuple) and hasattr(value, "_fields"):
+            new = type(value)(*(self.copy(v, f"{name}.{f}") for f, v in zip(value._fields, value, strict=True)))
+        elif isinstance(value, dict):
+            new = copy.copy(value)
+            for key, item in value.items():
+                new[key] = self.copy(item, f"{name}[{key!r}]")
+        self.done[id(value)] = (value, new)
+        return new
+
+    def tensor(self, value: torch.Tensor, name: str) -> torch.Tensor:
+        key = _storage_key(value)
+        if key is not None and key in self.shared:
+            return value
+        _check_room(value, name)
+        try:
+            new = self.plain(value, key) if type(value) in (torch.Tensor, torch.nn.Parameter) else copy.deepcopy(value)
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            raise InputTooLargeError(_too_large(value, name)) from error
+        except (RuntimeError, NotImplementedError):  # a subclass that cannot be copied
+            return value
+        for attribute, content in value.__dict__.items():  # mark_dynamic leaves its orders here
+            setattr(new, attribute, content)
+        return new
+
+    def plain(self, value: torch.Tensor, key: Any) -> torch.Tensor:
+        if key is None or value.layout is not torch.strided or value.is_quantized:
+            new = value.detach().clone()
+        else:
+            if key not in self.storages:
+                self.storages[key] = value.untyped_storage().clone()
+            new = torch.empty(0, dtype=value.dtype, device=value.device)
+            new.set_(self.storages[key], value.storage_offset(), value.size(), value.stride())
+        if isinstance(value, torch.nn.Parameter):
+            return torch.nn.Parameter(new, requires_grad=value.requires_grad)
+        return new.requires_grad_(value.requires_grad)
+
+
+def _storage_key(tensor: torch.Tensor) -> Any:
+    try:
+        pointer = tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return None
+    return (tensor.device, pointer) if pointer else None
+
+
+def _check_room(tensor: torch.Tensor, name: str) -> None:
+    # Linux grants memory it does not have and ends the process later: ask first
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        return
+    try:
+        room = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    if tensor.untyped_storage().nbytes() > max(room, 0):
+        raise InputTooLargeError(_too_large(tensor, name))
+
+
+def _too_large(tensor: torch.Tensor, name: str) -> str:
+    gib = tensor.untyped_storage().nbytes() / 2**30
+    return f"input {name}, {tuple(tensor.shape)} on {tensor.device}, {gib:.1f} GiB, is too large to copy"

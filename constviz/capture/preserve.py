@@ -1,0 +1,340 @@
+"""Leaving no trace: the state a program can reach, remembered and put back in place."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import functools
+import os
+import random
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+__all__ = ["Snapshot", "kept"]
+
+_LIMIT = 200_000
+"""Objects looked at before a snapshot stops following references."""
+
+_LEAF_TYPES = (
+    bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, types.CodeType, range,
+)  # fmt: skip
+_LIBRARY_ROOTS = tuple(
+    os.path.realpath(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")
+)
+
+_OPAQUE_ROOTS = (sys.stdlib_module_names - {"argparse", "builtins", "collections", "dataclasses", "types"}) | {
+    "IPython", "comm", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "pandas", "tornado", "traitlets", "zmq",
+}  # fmt: skip
+"""Whose objects are left alone: other threads work on them, and no traced program computes with them."""
+
+Undo = Callable[[], None]
+
+
+class Snapshot:
+    """What can be reached from some roots, as of now.
+
+    Followed: containers, attributes of objects, modules and their parameters and buffers, closures, the globals and
+    class attributes that reachable functions name, ``os.environ`` and context variables, and the states of the random
+    generators of torch, numpy and Python.  Not followed: files, clocks, caches kept in C (``functools.lru_cache``) and
+    the globals of installed libraries.
+    """
+
+    def __init__(self, *roots: Any) -> None:
+        self._seen: dict[int, Any] = {}
+        self._undo: list[Undo] = []
+        self._tensors: list[tuple[torch.Tensor, torch.Tensor, Any, torch.Tensor | None]] = []
+        self._keep_ambient()
+        queue = collections.deque(roots)
+        while queue and len(self._seen) < _LIMIT:
+            self._visit(queue.popleft(), queue)
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        """The tensors found, in the order they were found."""
+        return [entry[0] for entry in self._tensors]
+
+    def restore(self) -> None:
+        """Put everything back, in place.  May be called more than once."""
+        for undo in self._undo:
+            undo()
+        for tensor, content, grad, grad_content in self._tensors:
+            if tensor.grad is not grad:
+                tensor.grad = grad
+            if grad is not None and grad_content is not None:
+                _put_back(grad, grad_content)
+            _put_back(tensor, content)
+
+    # -- following references -----------------------------------------------------------------------------------
+
+    def _visit(self, value: Any, queue: collections.deque[Any]) -> None:
+        if isinstance(value, _LEAF_TYPES) or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, torch.Tensor):
+            self._keep_tensor(value)
+        elif isinstance(value, (dict, list, set, collections.deque, bytearray)):
+            self._keep_container(value, queue)
+            self._keep_attributes(value, queue)
+        elif isinstance(value, (tuple, frozenset)):
+            queue.extend(value)
+        elif isinstance(value, types.FunctionType):
+            self._keep_function(value, queue)
+        elif isinstance(value, types.MethodType):
+            queue.extend((value.__self__, value.__func__))
+        elif isinstance(value, functools.partial):
+            queue.extend((value.func, value.args, value.keywords))
+        elif isinstance(value, (classmethod, staticmethod)):
+            queue.append(value.__func__)
+        elif isinstance(value, property):
+            queue.extend(f for f in (value.fget, value.fset) if f is not None)
+        elif isinstance(value, type):
+            self._keep_class(value, queue)
+        elif isinstance(value, types.CellType):
+            self._keep_cell(value, queue)
+        elif not isinstance(value, types.ModuleType):
+            self._keep_object(value, queue)
+
+    def _keep_ambient(self) -> None:
+        environ = dict(os.environ)
+        python, numpy = random.getstate(), sys.modules.get("numpy")
+        arrays = numpy.random.get_state() if numpy is not None else None
+        cpu = torch.get_rng_state()
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+        modes = torch.is_grad_enabled(), torch.get_default_dtype()
+        context = list(contextvars.copy_context().items())
+
+        def undo() -> None:
+            random.setstate(python)
+            if numpy is not None:
+                numpy.random.set_state(arrays)
+            torch.set_rng_state(cpu)
+            if cuda is not None:
+                torch.cuda.set_rng_state_all(cuda)
+            torch.set_grad_enabled(modes[0])
+            if torch.get_default_dtype() != modes[1]:
+                torch.set_default_dtype(modes[1])
+            if dict(os.environ) != environ:
+                os.environ.clear()
+                os.environ.update(environ)
+            for variable, value in context:
+                if variable.get(None) is not value:
+                    variable.set(value)
+
+        self._undo.append(undo)
+
+    def _keep_tensor(self, tensor: torch.Tensor) -> None:
+        try:
+            content = tensor.detach().clone()
+            grad = tensor.grad if tensor.is_leaf else None
+        except (RuntimeError, NotImplementedError):  # functorch-wrapped, fake, released storage
+            return
+        self._tensors.append((tensor, content, grad, None if grad is None else grad.detach().clone()))
+
+    def _keep_container(self, value: Any, queue: collections.deque[Any]) -> None:
+        if isinstance(value, dict):
+            items = list(value.items())
+            queue.extend(v for _, v in items)
+
+            def undo() -> None:
+                if len(value) != len(items) or any(
+                    k is not k0 or v is not v0 for (k, v), (k0, v0) in zip(value.items(), items, strict=True)
+                ):
+                    dict.clear(value)
+                    for k, v in items:
+                        dict.__setitem__(value, k, v)
+                    if isinstance(value, collections.OrderedDict):
+                        for k, _ in items:
+                            value.move_to_end(k)
+
+        elif isinstance(value, bytearray):
+            data = bytes(value)
+
+            def undo() -> None:
+                value[:] = data
+
+        else:
+            members = list(value)
+            queue.extend(members)
+
+            def undo() -> None:
+                now = list(value)
+                if len(now) != len(members) or any(a is not b for a, b in zip(now, members, strict=True)):
+                    if isinstance(value, list):
+                        list.__setitem__(value, slice(None), members)
+                    else:
+                        value.clear()
+                        (value.update if isinstance(value, set) else value.extend)(members)
+
+        self._undo.append(undo)
+
+    def _keep_function(self, fn: types.FunctionType, queue: collections.deque[Any]) -> None:
+        queue.extend(fn.__closure__ or ())
+        queue.extend(fn.__defaults__ or ())
+        queue.extend((fn.__kwdefaults__ or {}).values())
+        if fn.__dict__:
+            queue.append(fn.__dict__)
+        if _is_library(fn.__code__.co_filename):
+            return
+        self._keep_names(fn.__globals__, _names(fn.__code__), queue)
+
+    def _keep_names(self, namespace: dict[str, Any], names: set[str], queue: collections.deque[Any]) -> None:
+        absent = object()
+        values = {name: namespace.get(name, absent) for name in names}
+        for value in values.values():
+            if isinstance(value, types.ModuleType):
+                if not _is_library(getattr(value, "__file__", None)):
+                    self._keep_names(vars(value), names & vars(value).keys(), queue)
+            elif value is not absent:
+                queue.append(value)
+
+        def undo() -> None:
+            for name, value in values.items():
+                if value is absent:
+                    namespace.pop(name, None)
+                elif namespace.get(name, absent) is not value:
+                    namespace[name] = value
+
+        self._undo.append(undo)
+
+    def _keep_cell(self, cell: types.CellType, queue: collections.deque[Any]) -> None:
+        try:
+            content = cell.cell_contents
+        except ValueError:  # empty
+            return
+        queue.append(content)
+
+        def undo() -> None:
+            cell.cell_contents = content
+
+        self._undo.append(undo)
+
+    def _keep_class(self, cls: type, queue: collections.deque[Any]) -> None:
+        module = sys.modules.get(cls.__module__)
+        if module is None or _is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+            return
+        values = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__doc__")}
+        queue.extend(values.values())
+        queue.extend(cls.__bases__)
+
+        def undo() -> None:
+            for name, value in values.items():
+                if vars(cls).get(name) is not value:
+                    with contextlib.suppress(AttributeError, TypeError):
+                        setattr(cls, name, value)
+
+        self._undo.append(undo)
+
+    def _keep_attributes(self, value: Any, queue: collections.deque[Any]) -> None:
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict:
+            queue.append(attributes)
+
+    def _keep_object(self, value: Any, queue: collections.deque[Any]) -> None:
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            self._keep_array(value)
+        elif isinstance(value, torch.Generator):
+            self._remember(value.get_state(), value.set_state)
+        elif isinstance(value, random.Random):
+            self._remember(value.getstate(), value.setstate)
+        elif numpy is not None and isinstance(value, numpy.random.Generator):
+            bits = value.bit_generator
+            self._remember(bits.state, functools.partial(setattr, bits, "state"))
+        elif isinstance(value, threading.local):
+            queue.append(value.__dict__)
+        elif not _is_opaque(type(value)):
+            queue.append(type(value))
+            self._keep_attributes(value, queue)
+            self._keep_slots(value, queue)
+
+    def _keep_array(self, array: Any) -> None:
+        content = array.copy()
+
+        def undo() -> None:
+            if array.dtype == object or array.tobytes() != content.tobytes():
+                array[...] = content
+
+        self._undo.append(undo)
+
+    def _remember(self, state: Any, put: Callable[[Any], Any]) -> None:
+        self._undo.append(lambda: put(state) and None)
+
+    def _keep_slots(self, value: Any, queue: collections.deque[Any]) -> None:
+        slots = {name for cls in type(value).__mro__ for name in _slots(cls)}
+        values = {name: getattr(value, name) for name in sorted(slots) if hasattr(value, name)}
+        if not values:
+            return
+        queue.extend(values.values())
+
+        def undo() -> None:
+            for name, content in values.items():
+                if getattr(value, name, None) is not content:
+                    object.__setattr__(value, name, content)
+
+        self._undo.append(undo)
+
+
+@contextlib.contextmanager
+def kept(*roots: Any) -> Iterator[Snapshot]:
+    """Everything reachable from ``roots`` is put back at the end, also after an exception or an interrupt."""
+    snapshot = Snapshot(*roots)
+    try:
+        yield snapshot
+    finally:
+        snapshot.restore()
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    module = sys.modules.get(cls.__module__)
+    if _is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+        return ()
+    slots = cls.__dict__.get("__slots__", ())
+    slots = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in slots if name not in ("__dict__", "__weakref__"))
+
+
+def _is_opaque(cls: type) -> bool:
+    module = cls.__module__ or ""
+    return module.split(".")[0] in _OPAQUE_ROOTS or module.startswith("torch._")
+
+
+def _names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names(constant)
+    return names
+
+
+@functools.cache
+def _is_library(file: str | None) -> bool:
+    if not file or file.startswith("<"):
+        return False
+    return os.path.realpath(file).startswith(_LIBRARY_ROOTS)
+
+
+def _put_back(tensor: torch.Tensor, content: torch.Tensor) -> None:
+    with torch.no_grad():
+        data = tensor.detach()
+        if data.shape == content.shape and _same_bits(data, content):
+            return
+        if data.shape != content.shape:  # resized or re-pointed: give it its old data
+            tensor.data = content.clone()
+        else:
+            tensor.data.copy_(content)  # .data: autograd's version counter is not told
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.dtype != b.dtype or a.device.type == "meta":
+        return a.dtype == b.dtype
+    try:
+        return bool(torch.equal(a, b)) or bool(((a == b) | ((a != a) & (b != b))).all())
+    except (RuntimeError, NotImplementedError):
+        return False

@@ -1,0 +1,155 @@
+"""Running one variant: eagerly, or compiled beside the user's own compiled code, and leaving no trace of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from ..model import Failure, Location, SkippedFrame, Variant
+from .describe import code_name, describe
+from .record import Recorder
+from .seam import (
+    CompileOptions,
+    dynamo_state_kept,
+    forget_code,
+    isolated,
+    nested_compiles_run_as,
+    observing,
+    release_names,
+    unwrap,
+)
+
+__all__ = ["run_compiled", "run_eager"]
+
+_TORCH = os.path.dirname(os.path.realpath(torch.__file__))
+_HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+    """Call ``fn`` without compiling anything, not even compiled functions that it calls.
+
+    Raises:
+        Exception: whatever the user's own function raises.
+    """
+    with _quiet(), nested_compiles_run_as(None):
+        output = unwrap(fn)(*args, **kwargs)
+    return Variant("eager", result=describe(output), output=_detached(output))
+
+
+def run_compiled(
+    name: str,
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: CompileOptions,
+    honoured: Callable[[Any], bool],
+) -> tuple[Variant, Recorder]:
+    """Compile and call ``fn`` once, honouring the marks for which ``honoured`` is true.
+
+    A failure of the compiled program is a result: ``Variant.error``.  Interrupts pass through.  The recorder holds
+    what the folds of the variant are made from; the variant itself has none yet.
+    """
+    recorder = Recorder(honoured, options.backend, options.guard_filter)
+    output, failure = None, None
+    with dynamo_state_kept(), _forgotten(recorder), _quiet(), observing(recorder):
+        compiled, callback = isolated(fn, recorder.compile_graph, options, recorder)
+        try:
+            with nested_compiles_run_as(callback):
+                output = compiled(*args, **kwargs)
+        except Exception as error:
+            failure = _failure(error)
+            recorder.error = error
+    variant = Variant(
+        name,
+        graphs=tuple(recorder.graphs),
+        graph_breaks=tuple(dict.fromkeys(recorder.breaks)),
+        guards=tuple(recorder.kept_guards),
+        skipped=tuple(_skipped(recorder)),
+        compile_s=recorder.compile_s,
+        error=failure,
+        result=None if failure else describe(output),
+        output=_detached(output),
+    )
+    return variant, recorder
+
+
+@contextlib.contextmanager
+def _forgotten(recorder: Recorder) -> Iterator[None]:
+    """Take back what Dynamo keeps outside the graphs: cache entries on code objects, names in module globals."""
+    try:
+        yield
+    finally:
+        for frame in recorder.frames:
+            if not _is_torchs(frame.code.co_filename):
+                forget_code(
+                    frame.code,
+                    recorder.backend_object,
+                    had_entries=frame.had_entries,
+                    skipped=not frame.compiled,
+                )
+        for namespace, names in recorder.leaked_names():
+            release_names(namespace, names)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    # what the user's code prints belongs to the user's own call
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _skipped(recorder: Recorder) -> Iterator[SkippedFrame]:
+    seen = set()
+    for frame in recorder.frames:
+        if frame.compiled or frame.error is not None or _is_torchs(frame.code.co_filename) or frame.code in seen:
+            continue
+        seen.add(frame.code)
+        yield SkippedFrame(code_name(frame.code), _skip_reason(frame.skip_reason), frame.location)
+
+
+def _skip_reason(reason: str) -> str:
+    first = next((line.strip() for line in reason.splitlines() if line.strip()), "")
+    return first or "Dynamo left the frame to plain Python"
+
+
+def _failure(error: BaseException) -> Failure:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    place = None
+    if frames:
+        last = frames[-1]
+        place = Location(last.filename, last.lineno or 0, last.name, (last.line or "").strip())
+    return Failure(type(error).__name__, str(error), place)
+
+
+def _is_torchs(file: str) -> bool:
+    return os.path.realpath(file).startswith(_TORCH + os.sep)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith("<") or _is_torchs(file) or os.path.realpath(file).startswith(_HERE + os.sep)
+
+
+def _detached(value: Any, depth: int = 0) -> Any:
+    """A copy to keep: no autograd history, and not changed when state is put back."""
+    if isinstance(value, torch.Tensor):
+        try:
+            return value.detach().clone()
+        except (RuntimeError, NotImplementedError):
+            return value
+    if depth > 4:
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(_detached(v, depth + 1) for v in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_detached(v, depth + 1) for v in value))
+    if type(value) is dict:
+        return {k: _detached(v, depth + 1) for k, v in value.items()}
+    return value

@@ -1,0 +1,209 @@
+"""compare(): run the variants of one call, put everything back, and assemble the report."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .capture.copies import InputTooLargeError, copy_inputs
+from .capture.describe import function_name
+from .capture.outcomes import with_folds
+from .capture.preserve import Snapshot, kept
+from .capture.record import Recorder, definition_of
+from .capture.seam import CompiledCall, CompileOptions, compiled_parts, has_cache_entries, options_for, unwrap
+from .capture.variants import run_compiled, run_eager
+from .model import Comparison, Mark, Outcome, Variant
+
+if TYPE_CHECKING:
+    from .report import FoldReport
+
+__all__ = ["InputTooLargeError", "Pending", "compare", "prepare"]
+
+
+def compare(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    fold: Iterable[str] | None = None,
+    **torch_compile_options: Any,
+) -> FoldReport:
+    """Trace one call of ``fn`` with its marks ignored and with its marks honoured, and report the difference.
+
+    The call is run three times: eagerly, as ``before`` and as ``after``.  The program is as it was afterwards:
+    inputs, module state, gradients, random numbers, marks, compiled code; also after an exception or an interrupt.
+
+    Args:
+        fn: a function, method or module, compiled by ``torch.compile`` or not.
+        args: positional arguments of the call.  The variants get copies of the tensors in it.
+        kwargs: keyword arguments of the call.
+        fold: names of the marked functions to fold; the others are ignored.  Default: all.
+        torch_compile_options: ``backend``, ``mode``, ``options``, ``dynamic``, ``fullgraph``.  Default: those of
+            ``fn`` if it is compiled, else those of ``torch.compile``.
+
+    Raises:
+        TypeError: ``fn`` is not callable, or does not take these arguments.
+        InputTooLargeError: an input does not fit into memory a second time.
+        Exception: whatever the function itself raises when it is run eagerly.
+    """
+    target, options = _resolve(fn, torch_compile_options)
+    call_kwargs = dict(kwargs or {})
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args must be a tuple of the call's arguments, not {type(args).__name__}; write args=(x,)")
+    _check_arguments(target, tuple(args), call_kwargs)
+    with kept(target, args, call_kwargs) as before:
+        return _run(target, tuple(args), call_kwargs, options, before, fold)
+
+
+def prepare(call: CompiledCall) -> Pending:
+    """Remember a call that is about to run, to be compared later."""
+    snapshot = Snapshot(call.fn, call.args, call.kwargs)
+    args, kwargs = copy_inputs(call.args, call.kwargs, _state_tensors(snapshot, call.args, call.kwargs))
+    return Pending(call.name, call.fn, args, kwargs, call.options, snapshot)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A call as it was before it ran: the function, copies of its inputs, and the state it could reach."""
+
+    name: str
+    fn: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    options: CompileOptions
+    state: Snapshot
+
+    def run(self, fold: Iterable[str] | None = None, backend: Any = None) -> FoldReport:
+        """Compare on that state, then put back the present one.  Raises as :func:`compare` does."""
+        options = self.options
+        if backend is not None:
+            options = replace(options_for(backend=backend), fullgraph=options.fullgraph, dynamic=options.dynamic)
+        with kept(self.fn, self.args, self.kwargs):
+            self.state.restore()
+            return _run(self.fn, self.args, self.kwargs, options, self.state, fold)
+
+
+def _run(
+    target: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: CompileOptions,
+    state: Snapshot,
+    fold: Iterable[str] | None,
+) -> FoldReport:
+    from .report import FoldReport
+
+    chosen = None if fold is None else tuple([fold] if isinstance(fold, str) else fold)
+    shared = _state_tensors(state, args, kwargs)
+    warm = _is_warm(target)
+
+    def inputs() -> Any:
+        state.restore()
+        return copy_inputs(args, kwargs, shared)
+
+    eager = run_eager(target, *inputs())
+    before, saw_before = run_compiled("before", target, *inputs(), options, lambda fn: False)
+    after, saw_after = run_compiled("after", target, *inputs(), options, lambda fn: _is_chosen(fn, chosen))
+    before = with_folds(before, saw_before, target)
+    after = with_folds(after, saw_after, target)
+    before = replace(before, folds=())  # the marks were ignored: nothing of theirs to tell
+    marks = _marks(saw_before, saw_after, chosen)
+    return FoldReport(
+        Comparison(
+            function=function_name(target) if not isinstance(target, torch.nn.Module) else type(target).__name__,
+            variants={v.name: v for v in (eager, before, after)},
+            location=definition_of(target.forward if isinstance(target, torch.nn.Module) else target),
+            options=options.as_text(),
+            fold=chosen,
+            marks=marks,
+            notes=tuple(_notes(before, after, saw_after, marks, chosen, warm)),
+            torch=str(torch.__version__),
+        )
+    )
+
+
+# -- what is to be compared --------------------------------------------------------------------------------------
+
+
+def _resolve(fn: Any, torch_compile_options: dict[str, Any]) -> tuple[Any, CompileOptions]:
+    if not callable(fn):
+        raise TypeError(f"compare needs a function or module to call, not {type(fn).__name__}")
+    parts = compiled_parts(fn)
+    target = parts[0] if parts else unwrap(fn)
+    if parts and not torch_compile_options:
+        return target, parts[1]
+    return target, options_for(**torch_compile_options)
+
+
+def _check_arguments(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    function = target.forward if isinstance(target, torch.nn.Module) else target
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # builtins have none
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function_name(function)}{signature} does not take these arguments: {error}") from None
+
+
+def _state_tensors(state: Snapshot, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """The tensors of the program itself: what was found, less the inputs."""
+    from .capture.describe import tensors_in
+
+    inputs = {id(tensor) for tensor in tensors_in([list(args), kwargs])}
+    return [tensor for tensor in state.tensors if id(tensor) not in inputs]
+
+
+def _is_warm(target: Any) -> bool:
+    function = target.forward if isinstance(target, torch.nn.Module) else target
+    code = getattr(function, "__code__", None)
+    return isinstance(code, types.CodeType) and has_cache_entries(code)
+
+
+# -- marks and notes ---------------------------------------------------------------------------------------------
+
+
+def _is_chosen(fn: Any, chosen: tuple[str, ...] | None) -> bool:
+    if chosen is None:
+        return True
+    full = function_name(fn)
+    return bool({full, full.rsplit(".", 1)[-1]} & set(chosen))
+
+
+def _marks(before: Recorder, after: Recorder, chosen: tuple[str, ...] | None) -> tuple[Mark, ...]:
+    functions = {**before.marked, **after.marked}
+    return tuple(Mark(function_name(fn), definition_of(fn), _is_chosen(fn, chosen)) for fn in functions.values())
+
+
+def _notes(
+    before: Variant, after: Variant, saw: Recorder, marks: tuple[Mark, ...], chosen: tuple[str, ...] | None, warm: bool
+) -> Iterable[str]:
+    if warm:
+        yield "The function had been compiled before: before and after are traces of our own, beside its own code."
+    for name in chosen or ():
+        if not any(name in (m.function, m.function.rsplit(".", 1)[-1]) for m in marks):
+            yield f"No marked function named {name} was called."
+    if before.error and not after.error:
+        yield f"Without the marks the program does not compile: {before.error.summary}"
+    if after.error and not before.error:
+        yield f"With the marks the program fails: {after.error.summary}"
+    if any(f.outcome is Outcome.FOLDED for f in after.folds):
+        return
+    if not saw.frames:
+        yield "Nothing was traced: Dynamo is disabled, or it leaves this function to plain Python."
+    elif not after.folds:
+        ignored = [m.function for m in marks if not m.selected]
+        yield (
+            f"Nothing was folded: the marks of {', '.join(ignored)} were left out by fold."
+            if ignored
+            else "Nothing was folded: no marked function was called."
+        )
+    else:
+        outcomes = ", ".join(sorted({str(f.outcome) for f in after.folds}))
+        yield f"Nothing was folded; see the reason of each call ({outcomes})."
