@@ -42,7 +42,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.trace_rules.check",
     "torch._dynamo.types.FrameAction.DEFAULT",
     "torch._dynamo.types.FrameExecStrategy",
-    "torch._dynamo.utils.CleanupManager.instance",
+    "torch._dynamo.utils.CleanupManager.instance.values",
     "torch._dynamo.utils.counters",
     "torch._dynamo.variables.builtin.BuiltinVariable.call_function",
     "torch._dynamo.variables.constant.ConstantVariable.as_proxy",

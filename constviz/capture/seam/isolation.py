@@ -118,7 +118,7 @@ def release_names(namespace: dict[str, Any], names: list[str]) -> None:
     from torch._dynamo.utils import CleanupManager
 
     gone = set(names)
-    for hooks in list(CleanupManager.instance.values()):
+    for hooks in list(CleanupManager.instance.values.values()):
         hooks[:] = [hook for hook in hooks if not (hook.scope is namespace and hook.name in gone)]
     for name in gone:
         namespace.pop(name, None)
