@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 HERE = Path(__file__).parent
 # the first lies in an installed package, the second in a checkout
 PLACES = (HERE / "quickstart.ipynb", HERE.parent / "notebooks" / "01_quickstart.ipynb")
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Stop(Exception):
@@ -66,7 +69,7 @@ def write_page(target: Path) -> Path:
     try:
         execute(notebook)
     except CellExecutionError as error:
-        raise Stop(f"a cell of {source.name} failed\n{error}") from None
+        raise Stop(f"a cell of {source.name} failed\n{ANSI.sub('', str(error))}") from None
     target.write_text(as_html(notebook), encoding="utf-8")
     return target
 
@@ -84,7 +87,8 @@ def execute(notebook: Any) -> None:
 
     kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
     # without widget state every report stays as its static picture, which needs no script from a network
-    NotebookClient(notebook, km=kernel, timeout=600, store_widget_state=False).execute()
+    quiet = ["--log-level=ERROR"]
+    NotebookClient(notebook, km=kernel, timeout=600, store_widget_state=False, extra_arguments=quiet).execute()
 
 
 def as_html(notebook: Any) -> str:

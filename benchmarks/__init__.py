@@ -1,0 +1,1 @@
+"""What constviz costs, measured beside what it replaces."""
