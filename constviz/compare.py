@@ -57,14 +57,14 @@ def compare(
         raise TypeError(f"args must be a tuple of the call's arguments, not {type(args).__name__}; write args=(x,)")
     _check_arguments(target, tuple(args), call_kwargs)
     with kept(target, args, call_kwargs) as before:
-        return _run(target, tuple(args), call_kwargs, options, before, fold)
+        return _run(target, tuple(args), call_kwargs, options, before, fold, _is_warm(target))
 
 
 def prepare(call: CompiledCall) -> Pending:
     """Remember a call that is about to run, to be compared later."""
     snapshot = Snapshot(call.fn, call.args, call.kwargs)
     args, kwargs = copy_inputs(call.args, call.kwargs, _state_tensors(snapshot, call.args, call.kwargs))
-    return Pending(call.name, call.fn, args, kwargs, call.options, snapshot)
+    return Pending(call.name, call.fn, args, kwargs, call.options, snapshot, _is_warm(call.fn))
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Pending:
     kwargs: dict[str, Any]
     options: CompileOptions
     state: Snapshot
+    warm: bool
+    """Whether the function had been compiled before this call."""
 
     def run(self, fold: Iterable[str] | None = None, backend: Any = None) -> FoldReport:
         """Compare on that state, then put back the present one.  Raises as :func:`compare` does."""
@@ -85,7 +87,7 @@ class Pending:
             options = replace(options_for(backend=backend), fullgraph=options.fullgraph, dynamic=options.dynamic)
         with kept(self.fn, self.args, self.kwargs):
             self.state.restore()
-            return _run(self.fn, self.args, self.kwargs, options, self.state, fold)
+            return _run(self.fn, self.args, self.kwargs, options, self.state, fold, self.warm)
 
 
 def _run(
@@ -95,12 +97,12 @@ def _run(
     options: CompileOptions,
     state: Snapshot,
     fold: Iterable[str] | None,
+    warm: bool,
 ) -> FoldReport:
     from .report import FoldReport
 
     chosen = None if fold is None else tuple([fold] if isinstance(fold, str) else fold)
     shared = _state_tensors(state, args, kwargs)
-    warm = _is_warm(target)
 
     def inputs() -> Any:
         state.restore()

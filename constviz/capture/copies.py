@@ -1,4 +1,4 @@
-"""Inputs of their own for each variant, so that what one writes in place no other sees."""
+"""Tensors copied and put back: each variant works on inputs of its own, so what one writes in place no other sees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["InputTooLargeError", "copy_inputs"]
+__all__ = ["InputTooLargeError", "copy_inputs", "put_back"]
 
 
 class InputTooLargeError(MemoryError):
@@ -104,3 +104,24 @@ def _check_room(tensor: torch.Tensor, name: str) -> None:
 def _too_large(tensor: torch.Tensor, name: str) -> str:
     gib = tensor.untyped_storage().nbytes() / 2**30
     return f"input {name}, {tuple(tensor.shape)} on {tensor.device}, {gib:.1f} GiB, is too large to copy"
+
+
+def put_back(tensor: torch.Tensor, content: torch.Tensor) -> None:
+    """Give a tensor its old content, if that has changed."""
+    with torch.no_grad():
+        data = tensor.detach()
+        if data.shape == content.shape and _same_bits(data, content):
+            return
+        if data.shape != content.shape:  # resized or re-pointed: give it its old data
+            tensor.data = content.clone()
+        else:
+            tensor.data.copy_(content)  # .data: autograd's version counter is not told
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.dtype != b.dtype or a.device.type == "meta":
+        return a.dtype == b.dtype
+    try:
+        return bool(torch.equal(a, b)) or bool(((a == b) | ((a != a) & (b != b))).all())
+    except (RuntimeError, NotImplementedError):
+        return False

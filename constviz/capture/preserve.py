@@ -6,6 +6,7 @@ import collections
 import contextlib
 import contextvars
 import functools
+import itertools
 import os
 import random
 import sys
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+
+from .copies import put_back
 
 __all__ = ["Snapshot", "kept"]
 
@@ -50,6 +53,8 @@ class Snapshot:
         self._seen: dict[int, Any] = {}
         self._undo: list[Undo] = []
         self._tensors: list[tuple[torch.Tensor, torch.Tensor, Any, torch.Tensor | None]] = []
+        self._counts: list[tuple[Any, str]] = []
+        self._rewound: dict[int, Any] = {}
         self._keep_ambient()
         queue = collections.deque(roots)
         while queue and len(self._seen) < _LIMIT:
@@ -62,14 +67,19 @@ class Snapshot:
 
     def restore(self) -> None:
         """Put everything back, in place.  May be called more than once."""
+        self._rewound = {id(c): _count_from(text) for c, text in self._counts if repr(c) != text}
         for undo in self._undo:
             undo()
         for tensor, content, grad, grad_content in self._tensors:
             if tensor.grad is not grad:
                 tensor.grad = grad
             if grad is not None and grad_content is not None:
-                _put_back(grad, grad_content)
-            _put_back(tensor, content)
+                put_back(grad, grad_content)
+            put_back(tensor, content)
+
+    def _then(self, value: Any) -> Any:
+        """What stood there: the value itself, or a new counter for one that has moved on and cannot go back."""
+        return self._rewound.get(id(value), value)
 
     # -- following references -----------------------------------------------------------------------------------
 
@@ -144,11 +154,11 @@ class Snapshot:
 
             def undo() -> None:
                 if len(value) != len(items) or any(
-                    k is not k0 or v is not v0 for (k, v), (k0, v0) in zip(value.items(), items, strict=True)
+                    k is not k0 or v is not self._then(v0) for (k, v), (k0, v0) in zip(value.items(), items, strict=True)
                 ):
                     dict.clear(value)
                     for k, v in items:
-                        dict.__setitem__(value, k, v)
+                        dict.__setitem__(value, k, self._then(v))
                     if isinstance(value, collections.OrderedDict):
                         for k, _ in items:
                             value.move_to_end(k)
@@ -164,13 +174,13 @@ class Snapshot:
             queue.extend(members)
 
             def undo() -> None:
-                now = list(value)
-                if len(now) != len(members) or any(a is not b for a, b in zip(now, members, strict=True)):
+                now, then = list(value), [self._then(member) for member in members]
+                if len(now) != len(then) or any(a is not b for a, b in zip(now, then, strict=True)):
                     if isinstance(value, list):
-                        list.__setitem__(value, slice(None), members)
+                        list.__setitem__(value, slice(None), then)
                     else:
                         value.clear()
-                        (value.update if isinstance(value, set) else value.extend)(members)
+                        (value.update if isinstance(value, set) else value.extend)(then)
 
         self._undo.append(undo)
 
@@ -198,8 +208,8 @@ class Snapshot:
             for name, value in values.items():
                 if value is absent:
                     namespace.pop(name, None)
-                elif namespace.get(name, absent) is not value:
-                    namespace[name] = value
+                elif namespace.get(name, absent) is not self._then(value):
+                    namespace[name] = self._then(value)
 
         self._undo.append(undo)
 
@@ -211,7 +221,7 @@ class Snapshot:
         queue.append(content)
 
         def undo() -> None:
-            cell.cell_contents = content
+            cell.cell_contents = self._then(content)
 
         self._undo.append(undo)
 
@@ -225,9 +235,9 @@ class Snapshot:
 
         def undo() -> None:
             for name, value in values.items():
-                if vars(cls).get(name) is not value:
+                if vars(cls).get(name) is not self._then(value):
                     with contextlib.suppress(AttributeError, TypeError):
-                        setattr(cls, name, value)
+                        setattr(cls, name, self._then(value))
 
         self._undo.append(undo)
 
@@ -242,6 +252,8 @@ class Snapshot:
             self._keep_array(value)
         elif isinstance(value, torch.Generator):
             self._remember(value.get_state(), value.set_state)
+        elif isinstance(value, itertools.count):
+            self._counts.append((value, repr(value)))
         elif isinstance(value, random.Random):
             self._remember(value.getstate(), value.setstate)
         elif numpy is not None and isinstance(value, numpy.random.Generator):
@@ -275,8 +287,8 @@ class Snapshot:
 
         def undo() -> None:
             for name, content in values.items():
-                if getattr(value, name, None) is not content:
-                    object.__setattr__(value, name, content)
+                if getattr(value, name, None) is not self._then(content):
+                    object.__setattr__(value, name, self._then(content))
 
         self._undo.append(undo)
 
@@ -289,6 +301,11 @@ def kept(*roots: Any) -> Iterator[Snapshot]:
         yield snapshot
     finally:
         snapshot.restore()
+
+
+def _count_from(text: str) -> Any:
+    numbers = [float(n) if "." in n or "e" in n else int(n) for n in text[len("count(") : -1].split(", ")]
+    return itertools.count(*numbers)
 
 
 def _slots(cls: type) -> tuple[str, ...]:
@@ -318,23 +335,3 @@ def _is_library(file: str | None) -> bool:
     if not file or file.startswith("<"):
         return False
     return os.path.realpath(file).startswith(_LIBRARY_ROOTS)
-
-
-def _put_back(tensor: torch.Tensor, content: torch.Tensor) -> None:
-    with torch.no_grad():
-        data = tensor.detach()
-        if data.shape == content.shape and _same_bits(data, content):
-            return
-        if data.shape != content.shape:  # resized or re-pointed: give it its old data
-            tensor.data = content.clone()
-        else:
-            tensor.data.copy_(content)  # .data: autograd's version counter is not told
-
-
-def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.dtype != b.dtype or a.device.type == "meta":
-        return a.dtype == b.dtype
-    try:
-        return bool(torch.equal(a, b)) or bool(((a == b) | ((a != a) & (b != b))).all())
-    except (RuntimeError, NotImplementedError):
-        return False
