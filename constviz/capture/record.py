@@ -73,10 +73,9 @@ class InlinedCall:
 class Recorder:
     """Collects what Dynamo does during one capture; ``honoured`` decides which marks count."""
 
-    def __init__(self, honoured: Callable[[Any], bool], backend: Callable[..., Any], guard_filter: Any = None) -> None:
+    def __init__(self, honoured: Callable[[Any], bool], backend: Callable[..., Any]) -> None:
         self._honoured = honoured
         self._backend = backend
-        self._guard_filter = guard_filter
         self._active: list[Frame] = []
         self._pending: list[tuple[int, Any]] = []
         self._sources: dict[int, tuple[Any, int]] = {}
@@ -85,7 +84,7 @@ class Recorder:
         self.folds: list[RawFold] = []
         self.graphs: list[Graph] = []
         self.breaks: list[GraphBreak] = []
-        self.kept_guards: list[Guard] = []
+        self._guards: dict[int, tuple[Any, list[Guard]]] = {}
         self.inlined_calls: list[InlinedCall] = []
         self.marked: dict[int, Any] = {}
         self.compile_s = 0.0
@@ -226,17 +225,22 @@ class Recorder:
         parts = split_reason(message)
         self.breaks.append(GraphBreak(parts["reason"], site.location, parts["hint"], parts["explanation"]))
 
-    def guards(self, entries: Sequence[Any]) -> Sequence[bool]:
-        """Dynamo's guard filter: record what is kept, let a filter of the user's decide."""
-        keep = self._guard_filter(entries) if self._guard_filter else [True] * len(entries)
-        for entry, kept in zip(entries, keep, strict=True):
-            if kept:
-                value = describe(entry.value).text if entry.has_value else ""
-                self.kept_guards.append(Guard(entry.guard_type, readable(entry.name), value, entry.name))
-        return keep
+    def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
+        """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""
+        self._guards[id(manager)] = (manager, [_guard(entry) for entry in entries])
+
+    @property
+    def kept_guards(self) -> tuple[Guard, ...]:
+        """The guards of all compiled frames, in the order they were built."""
+        return tuple(guard for _, guards in self._guards.values() for guard in guards)
 
 
 # -- small readers -----------------------------------------------------------------------------------------------
+
+
+def _guard(entry: Any) -> Guard:
+    value = describe(entry.value).text if entry.has_value else ""
+    return Guard(entry.guard_type, readable(entry.name), value, entry.name)
 
 
 def _code_location(code: types.CodeType) -> Location:

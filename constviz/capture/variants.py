@@ -56,7 +56,7 @@ def run_compiled(
     A failure of the compiled program is a result: ``Variant.error``.  Interrupts pass through.  The recorder holds
     what the folds of the variant are made from; the variant itself has none yet.
     """
-    recorder = Recorder(honoured, options.backend, options.guard_filter)
+    recorder = Recorder(honoured, options.backend)
     output, failure = None, None
     with dynamo_state_kept(), _forgotten(recorder), _quiet(), observing(recorder):
         compiled, callback = isolated(fn, recorder.compile_graph, options, recorder)
@@ -70,7 +70,7 @@ def run_compiled(
         name,
         graphs=tuple(recorder.graphs),
         graph_breaks=tuple(dict.fromkeys(recorder.breaks)),
-        guards=tuple(recorder.kept_guards),
+        guards=recorder.kept_guards,
         skipped=tuple(_skipped(recorder)),
         compile_s=recorder.compile_s,
         error=failure,

@@ -44,7 +44,7 @@ def isolated(fn: Any, backend: Any, options: CompileOptions, observer: Observer)
     keywords: dict[str, Any] = {"nopython": options.fullgraph, "dynamic": options.dynamic}
     if "isolate_recompiles" in inspect.signature(_optimize).parameters:  # since torch 2.12
         keywords["isolate_recompiles"] = True
-    context = torch._dynamo.optimize(backend, guard_filter_fn=observer.guards, **keywords)
+    context = torch._dynamo.optimize(backend, guard_filter_fn=options.guard_filter, **keywords)
     if not hasattr(context, "callback"):
         return fn, None  # Dynamo is switched off
     cached_backends.pop(id(backend), None)  # else the backend would live until torch._dynamo.reset()

@@ -69,7 +69,7 @@ class Observer(Protocol):
     def constant_used(self, constant: Any) -> None: ...
     def constant_derived(self, parts: list[Any], result: Any) -> None: ...
     def node_made(self, node: torch.fx.Node) -> None: ...
-    def guards(self, entries: Any) -> Any: ...
+    def guards_built(self, manager: Any, entries: list[Any]) -> None: ...
 
 
 def _site(tx: Any) -> Site:
@@ -87,7 +87,7 @@ def fx_node(variable: Any) -> torch.fx.Node | None:
 @contextlib.contextmanager
 def observing(observer: Observer) -> Iterator[None]:
     """Report what Dynamo does on this thread, and let the observer choose which marks are honoured."""
-    from torch._dynamo import output_graph, symbolic_convert
+    from torch._dynamo import guards, output_graph, symbolic_convert
     from torch._dynamo.variables import builtin, constant, functions, nn_module
 
     def user_function(original: Any, self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
@@ -126,6 +126,12 @@ def observing(observer: Observer) -> Iterator[None]:
         observer.constant_derived([*args, *kwargs.values()], result)
         return result
 
+    def build_guards(original: Any, self: Any, wanted: Any, *args: Any, **kwargs: Any) -> Any:
+        # as a guard_filter_fn would see them; a filter of our own would make Dynamo build all guards twice
+        builder, manager = original(self, wanted, *args, **kwargs)
+        observer.guards_built(self, [guards.make_guard_filter_entry(guard, builder) for guard in wanted])
+        return builder, manager
+
     translator = symbolic_convert.InliningInstructionTranslator
     with contextlib.ExitStack() as stack:
         for owner, name, hook in (
@@ -137,6 +143,7 @@ def observing(observer: Observer) -> Iterator[None]:
             (output_graph.SubgraphTracer, "create_proxy", create_proxy),
             (constant.ConstantVariable, "as_proxy", as_proxy),
             (builtin.BuiltinVariable, "call_function", call_builtin),
+            (guards.CheckFunctionManager, "build_guards", build_guards),
         ):
             stack.enter_context(patched(owner, name, hook))
         stack.enter_context(patched(translator, "inline_call", inline, kind=classmethod))
