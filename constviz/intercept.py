@@ -23,6 +23,8 @@ class Collection:
     def __init__(self) -> None:
         self.pending: list[Pending] = []
         self.problems: list[str] = []
+        self.seen_outside: dict[int, Any] = {}
+        """What had been seen when this was opened: seen again in here, but not once more out there."""
 
     def take(self) -> tuple[list[Pending], list[str]]:
         """What was collected, which is then no longer here."""
@@ -59,9 +61,9 @@ class Interception:
             from .capture.seam import watch_calls
 
             self._watch = self._stack.enter_context(watch_calls(self._on_call))
-        else:
-            self._watch.forget()
         collection = Collection()
+        collection.seen_outside = dict(self._watch.seen)
+        self._watch.forget()
         self._collections.append(collection)
         return collection
 
@@ -71,10 +73,14 @@ class Interception:
         if not self._collections:
             self._watch = None
             self._stack.close()
+        elif collection is not None and self._watch is not None:
+            self._watch.seen.update(collection.seen_outside)
 
     def forget(self) -> None:
         """Forget which functions were seen: the next call of each is collected again."""
         self.count, self.names = 0, []
+        for collection in self._collections:
+            collection.seen_outside.clear()
         if self._watch is not None:
             self._watch.forget()
 
