@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from argparse import Namespace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Session", "run_nested"]
 
 _FIRST_LINE = re.compile(r"%%constfold(?P<options>\s[^?]*)?$")
+_INTERRUPTS = (KeyboardInterrupt, asyncio.CancelledError)  # the second while a cell awaits something
 _BEGIN = "get_ipython().find_cell_magic('constfold').__self__.begin({!r})\n"
 
 
@@ -92,7 +94,7 @@ class Cells:
             return
         self._sessions.remove(session)
         self._interception.close(session.collection)
-        if not isinstance(error, KeyboardInterrupt):
+        if not isinstance(error, _INTERRUPTS):
             self._finish(session, error is not None)
 
     # -- what IPython calls --------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ class Cells:
             if session.owner is info or session.owner is None:
                 self._end(session, error)
         if self._everything is not None and not self._running:
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, _INTERRUPTS):
                 self._everything.collection.take()
                 self._roll_back()
             else:

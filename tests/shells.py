@@ -120,19 +120,20 @@ class Kernel:
                 break
             if kind == "stream":
                 setattr(ran, content["name"], getattr(ran, content["name"]) + content["text"])
-                if interrupt_on and interrupt_on in content["text"]:
-                    self.manager.interrupt_kernel()
             elif kind == "display_data":
                 ran.shown.append(content["data"])
             elif kind == "execute_result":
                 ran.result = content["data"]["text/plain"]
             elif kind == "error":
                 ran.error, ran.traceback = content["ename"], plain("\n".join(content["traceback"]))
+            if interrupt_on and interrupt_on in str(content.get("text") or content.get("data")):
+                self.manager.interrupt_kernel()
             if kind in ("stream", "display_data", "execute_result", "error"):
                 ran.order.append(kind)
         reply = self._reply(sent, timeout)
-        if not silent:
-            assert reply["status"] == ("error" if ran.error else "ok")
+        if not silent:  # a UsageError is in the reply alone
+            assert ran.error in (None, reply.get("ename"))
+            ran.error = reply.get("ename")
         return ran
 
     def complete(self, text: str) -> list[str]:
