@@ -199,6 +199,9 @@ def _notes(
         return
     if not saw.frames:
         yield "Nothing was traced: Dynamo is disabled, or it leaves this function to plain Python."
+    elif not after.folds and not after.graphs and after.skipped:
+        left = after.skipped[0]
+        yield f"Nothing was folded: Dynamo left {left.function} to plain Python ({left.reason})."
     elif not after.folds:
         ignored = [m.function for m in marks if not m.selected]
         yield (

@@ -267,3 +267,21 @@ def test_the_users_own_exception_comes_through():
 def test_compile_options_are_checked_by_torch():
     with pytest.raises(Exception, match="nosuch"):
         constviz.compare(programs.scaled, args=(torch.ones(1),), backend="nosuch")
+
+
+def test_a_frame_left_to_python_is_named_with_the_reason():
+    def stream(x):
+        yield x * programs.scale()
+
+    report = constviz.compare(stream, args=(torch.ones(2),), backend="eager")
+    (note,) = report.comparison.notes
+    assert "stream to plain Python" in note and "generator" in note
+
+
+def test_a_backend_that_fails_is_named():
+    def broken_backend(gm, inputs):
+        raise RuntimeError("no luck")
+
+    found = variants(programs.scaled, torch.ones(2), backend=broken_backend)
+    assert "broken_backend" in found["before"].error.message and "no luck" in found["after"].error.message
+    assert len(found["after"].graphs) == 1

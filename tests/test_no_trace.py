@@ -248,3 +248,29 @@ def test_kept_objects_stay_the_same_objects():
     with kept(box):
         box["a"] = [2]
     assert box["a"] is inner
+
+
+def test_a_lazy_module_stays_lazy():
+    lazy = torch.nn.LazyLinear(3)
+    compare(lazy, torch.ones(2, 2))
+    assert type(lazy) is torch.nn.LazyLinear and lazy.has_uninitialized_params()
+    assert lazy(torch.ones(2, 2)).shape == (2, 3)
+
+
+def test_ordered_dictionaries_keep_their_order():
+    import collections
+
+    box = collections.OrderedDict(a=1, b=2)
+    with kept(box):
+        del box["a"]
+        box["c"] = 3
+    assert list(box.items()) == [("a", 1), ("b", 2)] and list(reversed(box)) == ["b", "a"]
+
+
+def test_what_the_program_prints_is_its_own(capfd):
+    def fn(x):
+        print("hello")
+        return x * programs.scale()
+
+    compare(fn, torch.ones(2))
+    assert capfd.readouterr().out == ""

@@ -32,7 +32,7 @@ _WHY = {
 def inert_folds(recorder: Recorder, top: Any, prefix: str) -> list[Fold]:
     """One row for each traced call of something whose mark had no effect."""
     rows: dict[tuple[str, str], Fold] = {}
-    for name, marked, kind, inner in _marked_objects(recorder, top):
+    for name, kind, inner in _marked_objects(recorder, top):
         code = _code_of(inner)
         sites: list[Location | None] = [c.site for c in recorder.inlined_calls if code is not None and c.code is code]
         if kind == "top" or (not sites and (code is None or any(f.code is code for f in recorder.frames))):
@@ -53,10 +53,10 @@ def inert_folds(recorder: Recorder, top: Any, prefix: str) -> list[Fold]:
     return list(rows.values())
 
 
-def _marked_objects(recorder: Recorder, top: Any) -> Iterator[tuple[str, Any, str, Any]]:
+def _marked_objects(recorder: Recorder, top: Any) -> Iterator[tuple[str, str, Any]]:
     function = top.forward if isinstance(top, torch.nn.Module) else top
     if is_marked(function):
-        yield function_name(function), top, "top", function
+        yield function_name(function), "top", function
     seen: set[int] = set()
     for name, value in _named_values(recorder):
         if id(value) in seen or not has_own_mark(value):
@@ -65,7 +65,7 @@ def _marked_objects(recorder: Recorder, top: Any) -> Iterator[tuple[str, Any, st
         kind, inner = _kind(value)
         if kind and not is_marked(inner):
             shown = function_name(inner) if kind in ("classmethod", "lru_cache", "compiled") else name
-            yield shown, value, kind, inner
+            yield shown, kind, inner
 
 
 def _kind(value: Any) -> tuple[str, Any]:

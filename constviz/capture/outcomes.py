@@ -65,9 +65,10 @@ def _outcome(raw: RawFold, frame: Frame, variant: Variant, blamed: bool) -> tupl
         return Outcome.GRAPH_BREAK, f"{reason['reason']}: the function was really called, between two graphs"
     if frame.compiled:
         return Outcome.FOLDED, "called once while tracing; the compiled program will not call it again"
-    if _EMPTY in frame.skip_reason or not frame.skip_reason:
+    why = frame.unsupported or frame.skip_reason
+    if _EMPTY in frame.skip_reason or not why:
         return Outcome.FRAME_SKIPPED, "everything folded away, no operation was left, so Dynamo runs the frame eagerly"
-    return Outcome.FRAME_SKIPPED, f"Dynamo runs the frame eagerly: {frame.skip_reason.splitlines()[0].strip()}"
+    return Outcome.FRAME_SKIPPED, f"Dynamo runs the frame eagerly: {split_reason(why)['reason']}"
 
 
 def _blamed(recorder: Recorder) -> set[int]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 
 from .copies import put_back
 
@@ -33,7 +34,8 @@ _LIBRARY_ROOTS = tuple(
 )
 
 _OPAQUE_ROOTS = (sys.stdlib_module_names - {"argparse", "builtins", "collections", "dataclasses", "types"}) | {
-    "IPython", "comm", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "pandas", "tornado", "traitlets", "zmq",
+    "IPython", "comm", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "pandas", "tornado", "traitlets",
+    "zmq",
 }  # fmt: skip
 """Whose objects are left alone: other threads work on them, and no traced program computes with them."""
 
@@ -140,10 +142,13 @@ class Snapshot:
         self._undo.append(undo)
 
     def _keep_tensor(self, tensor: torch.Tensor) -> None:
+        if isinstance(tensor, UninitializedTensorMixin):
+            self._undo.append(functools.partial(_uninitialize, tensor, type(tensor)))
+            return
         try:
             content = tensor.detach().clone()
             grad = tensor.grad if tensor.is_leaf else None
-        except (RuntimeError, NotImplementedError):  # functorch-wrapped, fake, released storage
+        except Exception:  # functorch-wrapped, fake, released storage
             return
         self._tensors.append((tensor, content, grad, None if grad is None else grad.detach().clone()))
 
@@ -151,17 +156,17 @@ class Snapshot:
         if isinstance(value, dict):
             items = list(value.items())
             queue.extend(v for _, v in items)
+            plain: Any = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
 
             def undo() -> None:
-                if len(value) != len(items) or any(
-                    k is not k0 or v is not self._then(v0) for (k, v), (k0, v0) in zip(value.items(), items, strict=True)
-                ):
-                    dict.clear(value)
-                    for k, v in items:
-                        dict.__setitem__(value, k, self._then(v))
-                    if isinstance(value, collections.OrderedDict):
-                        for k, _ in items:
-                            value.move_to_end(k)
+                then = [(k, self._then(v)) for k, v in items]
+                if len(value) == len(then):
+                    pairs = zip(value.items(), then, strict=True)
+                    if all(k is k0 and v is v0 for (k, v), (k0, v0) in pairs):
+                        return
+                plain.clear(value)
+                for k, v in then:
+                    plain.__setitem__(value, k, v)
 
         elif isinstance(value, bytearray):
             data = bytes(value)
@@ -263,8 +268,18 @@ class Snapshot:
             queue.append(value.__dict__)
         elif not _is_opaque(type(value)):
             queue.append(type(value))
+            self._keep_kind(value)
             self._keep_attributes(value, queue)
             self._keep_slots(value, queue)
+
+    def _keep_kind(self, value: Any) -> None:
+        kind = type(value)
+
+        def undo() -> None:
+            if type(value) is not kind:  # a lazy module becomes a plain one when it first runs
+                value.__class__ = kind
+
+        self._undo.append(undo)
 
     def _keep_array(self, array: Any) -> None:
         content = array.copy()
@@ -301,6 +316,12 @@ def kept(*roots: Any) -> Iterator[Snapshot]:
         yield snapshot
     finally:
         snapshot.restore()
+
+
+def _uninitialize(tensor: Any, kind: type) -> None:
+    if type(tensor) is not kind:
+        tensor.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        tensor.__class__ = kind
 
 
 def _count_from(text: str) -> Any:

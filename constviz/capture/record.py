@@ -53,6 +53,8 @@ class Frame:
     graphs: list[int] = field(default_factory=list)
     compiled: bool = False
     skip_reason: str = ""
+    unsupported: str = ""
+    """The last construct in it that Dynamo could not trace."""
     error: BaseException | None = None
 
     @property
@@ -73,9 +75,16 @@ class InlinedCall:
 class Recorder:
     """Collects what Dynamo does during one capture; ``honoured`` decides which marks count."""
 
-    def __init__(self, honoured: Callable[[Any], bool], backend: Callable[..., Any]) -> None:
+    def __init__(self, honoured: Callable[[Any], bool], backend: Callable[..., Any], name: str = "") -> None:
         self._honoured = honoured
         self._backend = backend
+
+        def backend_object(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
+            return self._compile_graph(gm, example_inputs, **kwargs)
+
+        backend_object.__name__ = name or "constviz"  # Dynamo's messages name the backend
+        self.backend = backend_object
+        """What Dynamo calls, and knows its cache entries by."""
         self._active: list[Frame] = []
         self._pending: list[tuple[int, Any]] = []
         self._sources: dict[int, tuple[Any, int]] = {}
@@ -118,11 +127,6 @@ class Recorder:
         self._pending.clear()
         if self._active:
             self._active[-1].attempts.append(output_graph)
-
-    @property
-    def backend_object(self) -> Any:
-        """What Dynamo's cache entries know as their backend."""
-        return self.compile_graph
 
     def leaked_names(self) -> Iterator[tuple[dict[str, Any], list[str]]]:
         """The globals that tracing added, by namespace."""
@@ -193,8 +197,8 @@ class Recorder:
 
     # -- graphs -------------------------------------------------------------------------------------------------
 
-    def compile_graph(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
-        """The backend Dynamo calls: copy the graph, then let the user's own backend compile it."""
+    def _compile_graph(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
+        """Copy the graph, then let the user's own backend compile it."""
         frame = self._active[-1] if self._active else None
         index = len(self.graphs)
         reason = getattr(gm, "compile_subgraph_reason", None)
@@ -224,6 +228,10 @@ class Recorder:
     def graph_break(self, site: Site, message: str) -> None:
         parts = split_reason(message)
         self.breaks.append(GraphBreak(parts["reason"], site.location, parts["hint"], parts["explanation"]))
+
+    def unsupported(self, message: str) -> None:
+        if self._active:
+            self._active[-1].unsupported = message
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
         """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""

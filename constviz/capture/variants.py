@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import traceback
 import warnings
@@ -14,7 +15,7 @@ import torch
 
 from ..model import Failure, Location, SkippedFrame, Variant
 from .describe import code_name, describe
-from .record import Recorder
+from .record import Frame, Recorder
 from .seam import (
     CompileOptions,
     dynamo_state_kept,
@@ -56,10 +57,10 @@ def run_compiled(
     A failure of the compiled program is a result: ``Variant.error``.  Interrupts pass through.  The recorder holds
     what the folds of the variant are made from; the variant itself has none yet.
     """
-    recorder = Recorder(honoured, options.backend)
+    recorder = Recorder(honoured, options.backend, options.name)
     output, failure = None, None
     with dynamo_state_kept(), _forgotten(recorder), _quiet(), observing(recorder):
-        compiled, callback = isolated(fn, recorder.compile_graph, options, recorder)
+        compiled, callback = isolated(fn, recorder.backend, options, recorder)
         try:
             with nested_compiles_run_as(callback):
                 output = compiled(*args, **kwargs)
@@ -90,7 +91,7 @@ def _forgotten(recorder: Recorder) -> Iterator[None]:
             if not _is_torchs(frame.code.co_filename):
                 forget_code(
                     frame.code,
-                    recorder.backend_object,
+                    recorder.backend,
                     had_entries=frame.had_entries,
                     skipped=not frame.compiled,
                 )
@@ -100,10 +101,19 @@ def _forgotten(recorder: Recorder) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    # what the user's code prints belongs to the user's own call
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield
+    # what the user's code prints and what torch warns of belong to the user's own call
+    level = logging.root.manager.disable
+    logging.disable(max(level, logging.WARNING))
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
 
 
 def _skipped(recorder: Recorder) -> Iterator[SkippedFrame]:
@@ -112,12 +122,14 @@ def _skipped(recorder: Recorder) -> Iterator[SkippedFrame]:
         if frame.compiled or frame.error is not None or _is_torchs(frame.code.co_filename) or frame.code in seen:
             continue
         seen.add(frame.code)
-        yield SkippedFrame(code_name(frame.code), _skip_reason(frame.skip_reason), frame.location)
+        yield SkippedFrame(code_name(frame.code), _skip_reason(frame), frame.location)
 
 
-def _skip_reason(reason: str) -> str:
+def _skip_reason(frame: Frame) -> str:
+    # Dynamo only says that "an error was suppressed"; which one it was is what a reader wants to know
+    reason = frame.unsupported or frame.skip_reason
     first = next((line.strip() for line in reason.splitlines() if line.strip()), "")
-    return first or "Dynamo left the frame to plain Python"
+    return first or "it has no operation that Dynamo could put into a graph"
 
 
 def _failure(error: BaseException) -> Failure:

@@ -30,6 +30,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.eval_frame.OptimizedModule",
     "torch._dynamo.eval_frame.cached_backends",
     "torch._dynamo.eval_frame.innermost_backend",
+    "torch._dynamo.exc.Unsupported.__init__",
     "torch._dynamo.external_utils.wrap_inline",
     "torch._dynamo.guards.CheckFunctionManager.build_guards",
     "torch._dynamo.guards.DeletedGuardManagerWrapper",

@@ -106,7 +106,7 @@ def forget_code(code: types.CodeType, backend: Any, *, had_entries: bool, skippe
         reset_code(code)
         return
     for entry in _debug_get_cache_entry_list(code):
-        if entry.backend == backend:
+        if entry.backend is backend:
             manager = entry.guard_manager
             manager.extra_state.invalidate(manager.cache_entry, DeletedGuardManagerWrapper("constviz is done"))
     if skipped:

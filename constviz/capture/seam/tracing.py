@@ -66,6 +66,7 @@ class Observer(Protocol):
     def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
     def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
     def graph_break(self, site: Site, message: str) -> None: ...
+    def unsupported(self, message: str) -> None: ...
     def constant_used(self, constant: Any) -> None: ...
     def constant_derived(self, parts: list[Any], result: Any) -> None: ...
     def node_made(self, node: torch.fx.Node) -> None: ...
@@ -87,6 +88,7 @@ def fx_node(variable: Any) -> torch.fx.Node | None:
 @contextlib.contextmanager
 def observing(observer: Observer) -> Iterator[None]:
     """Report what Dynamo does on this thread, and let the observer choose which marks are honoured."""
+    from torch._dynamo import exc as errors
     from torch._dynamo import guards, output_graph, symbolic_convert
     from torch._dynamo.variables import builtin, constant, functions, nn_module
 
@@ -107,6 +109,10 @@ def observing(observer: Observer) -> Iterator[None]:
         if not getattr(exc, "logged", False):
             observer.graph_break(_site(self), str(getattr(exc, "msg", None) or exc))
         return original(self, code_options, reason, exc)
+
+    def unsupported(original: Any, self: Any, msg: str, *args: Any, **kwargs: Any) -> None:
+        original(self, msg, *args, **kwargs)
+        observer.unsupported(str(msg))
 
     def new_attempt(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         observer.attempt(self)
@@ -139,6 +145,7 @@ def observing(observer: Observer) -> Iterator[None]:
             (functions, "invoke_and_store_as_constant", invoke),
             (nn_module, "invoke_and_store_as_constant", invoke),
             (symbolic_convert.InstructionTranslatorBase, "log_graph_break", log_break),
+            (errors.Unsupported, "__init__", unsupported),
             (output_graph.OutputGraph, "__init__", new_attempt),
             (output_graph.SubgraphTracer, "create_proxy", create_proxy),
             (constant.ConstantVariable, "as_proxy", as_proxy),
