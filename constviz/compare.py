@@ -104,13 +104,13 @@ def _run(
     chosen = None if fold is None else tuple([fold] if isinstance(fold, str) else fold)
     shared = _state_tensors(state, args, kwargs)
 
-    def inputs() -> Any:
+    def inputs() -> tuple[tuple[Any, ...], dict[str, Any]]:
         state.restore()
         return copy_inputs(args, kwargs, shared)
 
     eager = run_eager(target, *inputs())
-    before, saw_before = run_compiled("before", target, *inputs(), options, lambda fn: False)
-    after, saw_after = run_compiled("after", target, *inputs(), options, lambda fn: _is_chosen(fn, chosen))
+    before, saw_before = run_compiled("before", target, inputs(), options, lambda fn: False)
+    after, saw_after = run_compiled("after", target, inputs(), options, lambda fn: _is_chosen(fn, chosen))
     before = with_folds(before, saw_before, target)
     after = with_folds(after, saw_after, target)
     before = replace(before, folds=())  # the marks were ignored: nothing of theirs to tell

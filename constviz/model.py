@@ -311,4 +311,3 @@ def from_json(text: str | bytes) -> Comparison:
         raise ReportFileError(f"damaged constviz report: {error}") from None
     variants = {name: replace(v, output=v.result) for name, v in comparison.variants.items()}
     return replace(comparison, variants=variants)
-

@@ -16,7 +16,9 @@ class InputTooLargeError(MemoryError):
     """An input does not fit into memory a second time; pass a smaller one, or one on another device."""
 
 
-def copy_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], shared: Iterable[torch.Tensor] = ()) -> Any:
+def copy_inputs(
+    args: tuple[Any, ...], kwargs: dict[str, Any], shared: Iterable[torch.Tensor] = ()
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies of the tensors in ``args`` and ``kwargs``; containers are rebuilt, other objects are passed as they are.
 
     Strides, offsets, views of one storage and the same tensor twice stay what they were.  A tensor that is (a view
@@ -73,7 +75,7 @@ class _Copier:
             new = value.detach().clone()
         else:
             if key not in self.storages:
-                self.storages[key] = value.untyped_storage().clone()
+                self.storages[key] = value.untyped_storage().clone()  # type: ignore[no-untyped-call]
             new = torch.empty(0, dtype=value.dtype, device=value.device)
             new.set_(self.storages[key], value.storage_offset(), value.size(), value.stride())
         if isinstance(value, torch.nn.Parameter):

@@ -104,7 +104,7 @@ def _tensor_text(tensor: torch.Tensor) -> str:
         return kind + brief
     try:
         with torch.no_grad():
-            items = tensor.detach().as_subclass(torch.Tensor).tolist()  # type: ignore[no-untyped-call]
+            items = tensor.detach().as_subclass(torch.Tensor).tolist()
     except Exception:  # fake, functorch-wrapped, sparse: no plain values to show
         return kind + brief
     return f"{kind}{_rounded(items)} ({brief})"
@@ -130,7 +130,7 @@ def _text(value: Any, depth: int) -> str:
     if dataclasses.is_dataclass(value) and "__repr__" in type(value).__dict__ and depth < _DEPTH:
         pairs = ((f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value) if f.repr)
         return f"{type(value).__name__}({', '.join(f'{k}={_text(v, depth + 1)}' for k, v in pairs)})"
-    if type(value).__repr__ is object.__repr__:
+    if getattr(type(value), "__repr__", None) is object.__repr__:
         return f"{type(value).__qualname__.rsplit('<locals>.', 1)[-1]} object"
     try:
         return _ADDRESS.sub("", repr(value))

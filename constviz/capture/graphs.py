@@ -92,7 +92,10 @@ def _node(node: torch.fx.Node, prefix: str, folds: Mapping[str, str], example: A
 
 
 def _attribute(gm: torch.nn.Module, target: str) -> Any:
-    return functools.reduce(lambda owner, part: getattr(owner, part, None), target.split("."), gm)
+    value: Any = gm
+    for part in target.split("."):
+        value = getattr(value, part, None)
+    return value
 
 
 def _role(node: torch.fx.Node, example: Any, subgraph: bool) -> Role:
@@ -173,9 +176,7 @@ def _module_parts(name: str) -> list[str]:
 @functools.lru_cache(maxsize=4096)
 def _stack(trace: str | None) -> tuple[Location, ...]:
     frames = [_FRAME.match(line) for line in (trace or "").splitlines()]
-    return tuple(
-        Location(m[1], int(m[2]), m[3], source_line(m[1], int(m[2]))) for m in frames if m is not None
-    )
+    return tuple(Location(m[1], int(m[2]), m[3], source_line(m[1], int(m[2]))) for m in frames if m is not None)
 
 
 def source_line(file: str, line: int) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .copies import put_back
 
@@ -118,7 +118,7 @@ class Snapshot:
         python, numpy = random.getstate(), sys.modules.get("numpy")
         arrays = numpy.random.get_state() if numpy is not None else None
         cpu = torch.get_rng_state()
-        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+        cuda = torch.cuda.get_rng_state_all() if _uses_cuda() else None
         modes = torch.is_grad_enabled(), torch.get_default_dtype()
         context = list(contextvars.copy_context().items())
 
@@ -142,7 +142,7 @@ class Snapshot:
         self._undo.append(undo)
 
     def _keep_tensor(self, tensor: torch.Tensor) -> None:
-        if isinstance(tensor, UninitializedTensorMixin):
+        if isinstance(tensor, (UninitializedParameter, UninitializedBuffer)):
             self._undo.append(functools.partial(_uninitialize, tensor, type(tensor)))
             return
         try:
@@ -316,6 +316,10 @@ def kept(*roots: Any) -> Iterator[Snapshot]:
         yield snapshot
     finally:
         snapshot.restore()
+
+
+def _uses_cuda() -> bool:
+    return torch.cuda.is_available() and bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
 
 def _uninitialize(tensor: Any, kind: type) -> None:

@@ -47,8 +47,7 @@ def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant
 def run_compiled(
     name: str,
     fn: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    inputs: tuple[tuple[Any, ...], dict[str, Any]],
     options: CompileOptions,
     honoured: Callable[[Any], bool],
 ) -> tuple[Variant, Recorder]:
@@ -63,6 +62,7 @@ def run_compiled(
         compiled, callback = isolated(fn, recorder.backend, options, recorder)
         try:
             with nested_compiles_run_as(callback):
+                args, kwargs = inputs
                 output = compiled(*args, **kwargs)
         except Exception as error:
             failure = _failure(error)

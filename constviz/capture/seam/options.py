@@ -12,7 +12,6 @@ import torch
 __all__ = ["CompileOptions", "compiled_parts", "options_for", "options_of", "unwrap"]
 
 
-
 @dataclass(frozen=True)
 class CompileOptions:
     """How a function is compiled: what ``torch.compile`` was given, in the form Dynamo keeps it."""

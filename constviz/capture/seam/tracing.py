@@ -38,7 +38,6 @@ def _is_torchs_own(fn: Any) -> bool:
     return (getattr(fn, "__module__", None) or "").split(".")[0] == "torch"
 
 
-
 @dataclass(frozen=True)
 class Site:
     """Where Dynamo is: the graph it is making, and the line of user code."""
