@@ -1,0 +1,104 @@
+"""A report as plain text: the same in every run, and readable alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model import Comparison, Fold, Variant
+from .labels import clean, fold_call, middle
+from .tables import constants, ops
+
+__all__ = ["text"]
+
+_WIDTH = 110
+_FOLDS = 12
+_BREAKS = 6
+
+
+def text(comparison: Comparison) -> str:
+    """What was compared, what folding changed, every fold, graph breaks, failures and notes."""
+    return "\n".join(_lines(comparison))
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    place = f" ({comparison.location.short})" if comparison.location else ""
+    yield _fit(f"constviz: {comparison.function}{place}, before and after assume_constant_result")
+    if comparison.options:
+        yield _fit("torch.compile: " + ", ".join(f"{k}={v}" for k, v in sorted(comparison.options.items())))
+    before, after = comparison.variants.get("before"), comparison.variants.get("after")
+    if before or after:
+        yield ""
+        yield from _summary(before, after)
+    yield ""
+    yield from _folds(after)
+    for variant in comparison.variants.values():
+        yield from _breaks(variant)
+    failed = [v for v in comparison.variants.values() if v.error]
+    if failed:
+        yield ""
+        yield from (_fit(f"{v.name} failed: {v.error.summary}") for v in failed if v.error)
+    if comparison.notes:
+        yield ""
+        yield from (_fit(f"note: {note}", 3 * _WIDTH) for note in comparison.notes)
+
+
+def _summary(before: Variant | None, after: Variant | None) -> Iterator[str]:
+    sides = [_figures(before), _figures(after)]
+    yield f"{'':14} {'before':>10}    {'after':>10}"
+    for k, name in enumerate(("graphs", "graph breaks", "ops", "constants", "constant bytes", "guards")):
+        left, right = sides[0][k], sides[1][k]
+        yield f"{name:14} {left:>10} {'->' if left != right else '  '} {right:>10}"
+
+
+def _figures(variant: Variant | None) -> list[str]:
+    if variant is None:
+        return ["-"] * 6
+    count, nbytes = constants(variant)
+    graphs = len(variant.stage("dynamo"))
+    figures = (graphs, len(variant.graph_breaks), ops(variant), count, nbytes, len(variant.guards))
+    return [str(figure) for figure in figures]
+
+
+def _folds(after: Variant | None) -> Iterator[str]:
+    folds = after.folds if after else ()
+    if not folds:
+        yield "no call of a marked function"
+        return
+    yield f"{len(folds)} call{'s' * (len(folds) != 1)} of marked functions"
+    for fold in folds[:_FOLDS]:
+        yield from _fold(fold)
+    if len(folds) > _FOLDS:
+        yield f"  and {len(folds) - _FOLDS} more: see report.folds"
+
+
+def _fold(fold: Fold) -> Iterator[str]:
+    place = f"{fold.location.short}  " if fold.location else ""
+    result = fold.result
+    became = ""
+    if result is not None:
+        size = f", {result.nbytes} bytes" if result.nbytes else ""
+        became = f" = {middle(clean(result.text), 50)} ({result.type}{size})"
+    verdict = f", {fold.verdict}" if fold.verdict else ""
+    yield _fit(f"  {place}{middle(clean(fold_call(fold)), 60)}{became}: {fold.outcome}{verdict}")
+    if fold.reason:
+        yield _fit(f"      {fold.reason}")
+
+
+def _breaks(variant: Variant) -> Iterator[str]:
+    if not variant.graph_breaks:
+        return
+    yield ""
+    yield f"graph breaks of {variant.name}"
+    for cut in variant.graph_breaks[:_BREAKS]:
+        place = f"{cut.location.short}  " if cut.location else ""
+        yield _fit(f"  {place}{cut.reason}")
+        if cut.hint:
+            yield _fit(f"      hint: {cut.hint}")
+    if len(variant.graph_breaks) > _BREAKS:
+        yield f"  and {len(variant.graph_breaks) - _BREAKS} more: see report.graph_breaks"
+
+
+def _fit(line: str, width: int = _WIDTH) -> str:
+    indent = len(line) - len(line.lstrip(" "))
+    body = clean(line)
+    return " " * indent + (body if len(body) <= width else body[: width - 1] + "…")

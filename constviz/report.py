@@ -1,0 +1,166 @@
+"""FoldReport: what one comparison found, to look at, to ask for tables, and to save."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .analysis.diff import diff
+from .display import tables
+from .display.dot import diagram
+from .display.layout import LayoutError
+from .display.picture import picture
+from .display.text import text
+from .model import Comparison, ReportFileError, Variant, from_json, to_json
+
+if TYPE_CHECKING:
+    import graphviz
+    import pandas as pd
+
+__all__ = ["FoldReport", "load"]
+
+
+class FoldReport:
+    """What ``assume_constant_result`` did to one call of one function.
+
+    In a notebook a report shows its picture, in a terminal its text.  It is what :func:`constviz.compare` returns
+    and :func:`constviz.load` reads.
+
+    >>> report = FoldReport(Comparison("f", {"before": Variant("before"), "after": Variant("after")}))
+    >>> list(report.folds.columns)[:3]
+    ['function', 'location', 'arguments']
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+
+    @property
+    def comparison(self) -> Comparison:
+        """The data behind it all."""
+        return self._comparison
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The captured variants by name: ``eager``, ``before``, ``after``."""
+        return dict(self._comparison.variants)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know besides, such as why nothing was folded."""
+        return self._comparison.notes
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row a variant: ``graphs, graph_breaks, ops, constants, constant_bytes, guards, compile_s``."""
+        return tables.summary(self._comparison)
+
+    @property
+    def folds(self) -> pd.DataFrame:
+        """One row a call of a marked function: what it gave, and what became of it."""
+        return tables.folds(self._comparison)
+
+    @property
+    def graph_breaks(self) -> pd.DataFrame:
+        """One row a graph break: ``variant, reason, location, hint``."""
+        return tables.graph_breaks(self._comparison)
+
+    @property
+    def guards(self) -> pd.DataFrame:
+        """One row a guard: ``variant, type, expression, value``."""
+        return tables.guards(self._comparison)
+
+    def nodes(self, stage: str = "dynamo") -> pd.DataFrame:
+        """One row a node of before or after; ``status`` is ``kept``, ``removed``, ``added`` or ``constant``."""
+        return tables.nodes(self._comparison, stage)
+
+    def diagram(self, stage: str = "dynamo", view: str = "diff") -> graphviz.Digraph:
+        """The graphs as DOT.  ``view`` is ``before``, ``after`` or ``diff``; all three have one layout."""
+        return diagram(self._comparison, stage, view)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file; its suffix says how.
+
+        ``.json`` can be read back by :func:`constviz.load`; ``.html`` is one page that works offline; ``.svg`` and
+        ``.dot`` are the picture.
+
+        Raises:
+            ValueError: another suffix.
+            LayoutError: ``.svg``, and no Graphviz can draw it.
+        """
+        target = Path(path)
+        writers = {
+            ".json": lambda: to_json(self._comparison, indent=1),
+            ".html": self._page,
+            ".svg": lambda: _standalone(self._picture()),
+            ".dot": lambda: str(self.diagram().source),
+        }
+        writer = writers.get(target.suffix.lower())
+        if writer is None:
+            raise ValueError(f"cannot save a report as {target.name!r}: use one of {', '.join(writers)}")
+        content = writer()  # first, so that a failure leaves no empty file
+        # surrogates, as a user's string may hold them, have no place in UTF-8
+        target.write_bytes(content.encode("utf-8", "replace"))
+
+    # -- display -------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return text(self._comparison)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        # No text/html: viewers that know it prefer it to the picture, and then take the picture out of it.
+        bundle = {"text/plain": repr(self)}
+        try:
+            bundle["image/svg+xml"] = self._picture()
+        except LayoutError as error:
+            problem = str(error).split("; the DOT text", 1)[0]
+            bundle["text/plain"] += f"\n\nno picture: {problem}; report.diagram().source is the DOT text"
+        wanted = set(include or bundle) - set(exclude or ())
+        return {kind: content for kind, content in bundle.items() if kind in wanted}
+
+    def _picture(self) -> str:
+        return _picture(self)
+
+    def _page(self) -> str:
+        try:
+            drawn = self._picture()
+        except LayoutError:
+            drawn = ""
+        names = ("summary", "folds", "graph_breaks", "guards")
+        frames = {name.replace("_", " "): getattr(self, name) for name in names}
+        frames["nodes"] = self.nodes()
+        from .display.page import page
+
+        return page(_title(self._comparison), drawn, repr(self), frames)
+
+
+@functools.lru_cache(maxsize=16)  # a cell that shows a report and saves it draws it once
+def _picture(report: FoldReport) -> str:
+    variants = report.variants
+    return picture(diff(variants.get("before"), variants.get("after")), _title(report.comparison))
+
+
+def _title(comparison: Comparison) -> str:
+    return f"{comparison.function}: before and after assume_constant_result"
+
+
+def _standalone(svg: str) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg}\n'
+
+
+def load(path: str | os.PathLike[str]) -> FoldReport:
+    """Read a report that was saved as ``.json``.  Nothing is run.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ReportFileError: the file is no report, is damaged, or was written by a newer constviz.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"no report to load: {source} is {'a folder' if source.is_dir() else 'not there'}")
+    try:
+        return FoldReport(from_json(source.read_bytes()))
+    except ReportFileError as error:
+        how = "" if source.suffix == ".json" else "; constviz.load reads what report.save wrote as .json"
+        raise ReportFileError(f"{source.name}: {error}{how}") from None
