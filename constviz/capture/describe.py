@@ -123,6 +123,8 @@ def _text(value: Any, depth: int) -> str:
         return f"{type(value).__name__} module"
     if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
         return f"function {function_name(value)}"
+    if isinstance(value, types.ModuleType):
+        return f"module {value.__name__}"
     if isinstance(value, type):
         return f"class {value.__qualname__}"
     if depth < _DEPTH and type(value) in (list, tuple, set, frozenset, dict):
