@@ -48,12 +48,13 @@ class Group:
                 waiting.extend(reversed(child.children))
 
 
-def collapse(items: Sequence[Item], budget: int = BUDGET) -> Group:
+def collapse(items: Sequence[Item], budget: int = BUDGET, calm: int | None = None) -> Group:
     """The tree of groups, opened as far as ``budget`` boxes allow.  The returned root is open.
 
     Args:
         items: in an order in which inputs come first.
         budget: the most boxes to show.  Groups with hot items open first, then the outermost.
+        calm: the most boxes to show for the sake of groups without hot items; by default ``budget``.
 
     Every group is a stretch of that order (a module that is left and entered again is two groups), so edges between
     boxes never run in a circle.  Items without inputs, which stand at the front of the order wherever they are used,
@@ -63,7 +64,7 @@ def collapse(items: Sequence[Item], budget: int = BUDGET) -> Group:
     _narrow(root)
     hot = {item.id for item in items if item.hot}
     _count(root, hot)
-    _open(root, budget)
+    _open(root, budget, budget if calm is None else min(calm, budget))
     return root
 
 
@@ -156,7 +157,7 @@ def _count(root: Group, hot: Collection[str]) -> None:
                 group.size, group.hot = group.size + 1, group.hot + (child in hot)
 
 
-def _open(root: Group, budget: int) -> None:
+def _open(root: Group, budget: int, calm: int) -> None:
     root.open = True
     shown = len(root.children)
     order = 0
@@ -172,7 +173,7 @@ def _open(root: Group, budget: int) -> None:
     push(root, 0)
     while heap:
         _, depth, _, _, group = heapq.heappop(heap)
-        if shown - 1 + len(group.children) <= budget:
+        if len(group.children) == 1 or shown - 1 + len(group.children) <= (budget if group.hot else calm):
             group.open = True
             shown += len(group.children) - 1
             push(group, depth + 1)

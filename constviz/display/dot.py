@@ -23,7 +23,7 @@ COLOURS = {
 }
 LEGEND = "− dashed: only before folding     + thick: constant burned in     plain: in both     dotted: became"
 
-_SHAPES = {"input": "ellipse", "output": "ellipse", "break": "hexagon", "group": "box3d"}
+_SHAPES = {"input": "ellipse", "output": "ellipse", "group": "box3d"}
 
 
 def diagram(
@@ -51,10 +51,10 @@ def draw(content: Scene, view: str = "diff", *, legend: bool = True) -> graphviz
     graph = graphviz.Digraph(
         "constviz",
         graph_attr={"bgcolor": "#ffffff", "fontname": "Helvetica", "fontsize": "10", "fontcolor": "#111111"}
-        | {"rankdir": "TB", "nodesep": "0.15", "ranksep": "0.25", "pad": "0.1", "tooltip": " "},
+        | {"rankdir": "TB", "nodesep": "0.15", "ranksep": "0.25", "pad": "0.1"},
         node_attr={"shape": "box", "style": "filled", "fontname": "Helvetica", "fontsize": "10"}
         | {"fontcolor": "#111111", "margin": "0.08,0.04", "height": "0.25"},
-        edge_attr={"arrowsize": "0.5", "color": "#888888", "tooltip": " "},
+        edge_attr={"arrowsize": "0.5", "color": "#888888"},
     )
     if legend:
         graph.attr(label=LEGEND, labelloc="b")
@@ -92,12 +92,15 @@ def _draw_box(graph: graphviz.Digraph, box: Box, view: str) -> None:
         attributes["width"] = str(width)
     if box.kind in _SHAPES:
         attributes["shape"] = _SHAPES[box.kind]
+    if box.kind == "group":
+        attributes["margin"] = "0.12,0.08"
     if not _shown(box, view):
         graph.node(box.id, dot_text(box.lines), attributes | {"style": "invis"})
         return
     fill, stroke = COLOURS[box.status]
     attributes |= {"fillcolor": fill, "color": stroke, "tooltip": dot_text(box.tooltip or box.lines)}
-    attributes["style"] = {Status.REMOVED: "filled,dashed"}.get(box.status, "filled")
+    styles = ["filled", "dashed" * (box.status is Status.REMOVED), "rounded" * (box.kind == "break")]
+    attributes["style"] = ",".join(filter(None, styles))
     if box.status in (Status.CONSTANT, Status.ADDED):
         attributes["penwidth"] = "2.5" if box.status is Status.CONSTANT else "1.5"
     graph.node(box.id, dot_text(box.lines), attributes)

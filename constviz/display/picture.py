@@ -14,7 +14,8 @@ from .scene import Scene, scene
 
 __all__ = ["picture"]
 
-_BUDGET = 80  # a still picture cannot be opened further, nor zoomed: fewer boxes say more
+_BUDGET = 120
+_CALM = 24  # a still picture cannot be zoomed: modules in which nothing was folded stay closed
 _WIDEST = 560.0  # points; two panes of this fit a notebook without shrinking the letters below legibility
 _GAP = 24.0
 _HEAD = 44.0
@@ -22,6 +23,8 @@ _MARGIN = 10.0
 _FONT = 'font-family="Helvetica,Arial,sans-serif" fill="#111111"'
 
 _OPEN = re.compile(r"<svg[^>]*>", re.DOTALL)
+# how Graphviz writes a tooltip: a link to nowhere, which sanitizers throw out; browsers show <title> as well
+_TOOLTIP = re.compile(r'<title>[^<]*</title>\n<g id="[^"]*"><a xlink:title="([^"]*)">\n(.*?)</a>\n</g>', re.DOTALL)
 _VIEWBOX = re.compile(r'viewBox="([-\d.]+) ([-\d.]+) ([-\d.]+) ([-\d.]+)"')
 
 
@@ -37,7 +40,7 @@ def picture(diff: Diff, title: str = "", *, prefix: str | None = None, budget: i
     Raises:
         LayoutError: no engine can draw it.
     """
-    content = scene(diff, budget)
+    content = scene(diff, budget, _CALM)
     if prefix is None:
         source = str(draw(content).source)
         prefix = f"cv{hashlib.sha256(source.encode('utf-8', 'replace')).hexdigest()[:8]}-"
@@ -62,11 +65,11 @@ def _size(text: str) -> tuple[float, float]:
 
 def _compose(panes: list[tuple[str, str]], title: str, width: float, height: float) -> str:
     across = len(panes) * width + (len(panes) - 1) * _GAP
-    legend, least = _legend()
+    legend, least = _legend(became=not panes[0][0])
     total_width = max(across, least) + 2 * _MARGIN
     total_height = height + _HEAD + (14 if panes[0][0] else 0) + _MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" '
         f'width="{total_width:.0f}pt" height="{total_height:.0f}pt" '
         f'viewBox="0 0 {total_width:.2f} {total_height:.2f}">',
         f'<rect x="0" y="0" width="{total_width:.2f}" height="{total_height:.2f}" fill="#ffffff"/>',
@@ -84,13 +87,13 @@ def _compose(panes: list[tuple[str, str]], title: str, width: float, height: flo
         if left > _MARGIN:
             x, bottom = left - _GAP / 2, total_height - _MARGIN
             parts.append(f'<path d="M{x:.2f},{_HEAD:.2f}V{bottom:.2f}" stroke="#bbbbbb" fill="none"/>')
-        body = _OPEN.sub("", text, count=1).rsplit("</svg>", 1)[0].strip()
+        body = _TOOLTIP.sub(r"<title>\1</title>\n\2", _OPEN.sub("", text, count=1).rsplit("</svg>", 1)[0]).strip()
         parts.append(f'<g transform="translate({left:.2f},{top:.2f})">\n{body}\n</g>')
         left += width + _GAP
     return "\n".join([*parts, "</svg>"])
 
 
-def _legend() -> tuple[list[str], float]:
+def _legend(became: bool) -> tuple[list[str], float]:
     """Small samples of each style with a sign and words: colour alone tells nothing to some readers."""
     x, parts = _MARGIN, []
     for status, words, look in (
@@ -102,6 +105,11 @@ def _legend() -> tuple[list[str], float]:
         parts.append(f'<rect x="{x:.0f}" y="25" width="16" height="10" fill="{fill}" stroke="{stroke}"{look}/>')
         parts.append(f'<text x="{x + 21:.0f}" y="34" {_FONT} font-size="10">{words}</text>')
         x += 34 + 5.4 * len(words)
+    if became:
+        stroke = COLOURS[Status.CONSTANT][1]
+        parts.append(f'<path d="M{x:.0f},30h16" stroke="{stroke}" stroke-dasharray="1,5" fill="none"/>')
+        parts.append(f'<text x="{x + 21:.0f}" y="34" {_FONT} font-size="10">became</text>')
+        x += 34 + 5.4 * len("became")
     return parts, x
 
 

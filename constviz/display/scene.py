@@ -74,17 +74,17 @@ class Scene:
     lines: tuple[Line, ...]
 
 
-def scene(diff: Diff, budget: int = BUDGET) -> Scene:
-    """Choose what of a diff to show in at most ``budget`` boxes.
+def scene(diff: Diff, budget: int = BUDGET, calm: int | None = None) -> Scene:
+    """Choose what of a diff to show in at most ``budget`` boxes; modules without folds open up to ``calm`` boxes.
 
     Parameters and buffers that did not change are left out: the tooltips of their users name them.
     """
-    return _Builder(diff, budget).build()
+    return _Builder(diff, budget, calm).build()
 
 
 class _Builder:
-    def __init__(self, diff: Diff, budget: int) -> None:
-        self.diff, self.budget = diff, budget
+    def __init__(self, diff: Diff, budget: int, calm: int | None) -> None:
+        self.diff, self.budget, self.calm = diff, budget, calm
         self.nodes = {node.id: node for node in diff.nodes}
         self.cuts = {cut.id: cut for cut in diff.cuts}
         self.folds = {link.id: link for link in diff.folds}
@@ -105,7 +105,7 @@ class _Builder:
         if not visible:
             nothing = Box("empty", ("no graph",), "group", Status.KEPT, True, True)
             return Scene(Frame("", (nothing,)), ())
-        root = collapse(self._items(visible), self.budget)
+        root = collapse(self._items(visible), self.budget, self.calm)
         return Scene(Frame("", tuple(self._children(root, ()))), tuple(self._lines()))
 
     def _is_output(self, name: str) -> bool:
@@ -146,7 +146,9 @@ class _Builder:
             elif child.virtual or inner not in self.types:
                 yield from self._children(child, inner)
             else:
-                yield Frame(_titled(child.name, self.types[inner]), tuple(self._children(child, inner)))
+                inside = tuple(self._children(child, inner))
+                # a frame around one box says little
+                yield inside[0] if len(inside) == 1 else Frame(_titled(child.name, self.types[inner]), inside)
 
     # -- boxes ---------------------------------------------------------------------------------------------------
 

@@ -72,14 +72,14 @@ def _folds(after: Variant | None) -> Iterator[str]:
 
 
 def _fold(fold: Fold) -> Iterator[str]:
-    place = f"{fold.location.short}  " if fold.location else ""
+    place = f"{fold.location.short} " if fold.location else ""
     result = fold.result
     became = ""
     if result is not None:
         size = f", {result.nbytes} bytes" if result.nbytes else ""
         became = f" = {middle(clean(result.text), 50)} ({result.type}{size})"
-    verdict = f", {fold.verdict}" if fold.verdict else ""
-    yield _fit(f"  {place}{middle(clean(fold_call(fold)), 60)}{became}: {fold.outcome}{verdict}")
+    outcome = f"{fold.outcome}, {fold.verdict}" if fold.verdict else str(fold.outcome)
+    yield _fit(f"  {outcome}: {place}{middle(clean(fold_call(fold)), 60)}{became}")
     if fold.reason:
         yield _fit(f"      {fold.reason}")
 
