@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from .compare import compare
+    from .comparison import compare
     from .model import ReportFileError
     from .report import FoldReport, load
 
@@ -26,7 +26,7 @@ __all__ = ["FoldReport", "ReportFileError", "__version__", "compare", "load"]
 
 __version__ = "0.1.0"
 
-_HOME = {"compare": "compare", "FoldReport": "report", "load": "report", "ReportFileError": "model"}
+_HOME = {"compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "model"}
 
 
 def __getattr__(name: str) -> Any:
@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value  # also replaces the submodule `compare`, which an import would otherwise leave here
+    globals()[name] = value
     return value
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .capture.seam import CompiledCall, Watch
-    from .compare import Pending
+    from .comparison import Pending
     from .report import FoldReport
 
 __all__ = ["Collection", "Interception", "nothing_called"]
@@ -132,7 +132,7 @@ class Interception:
             self.count += 1
             if call.name not in self.names:
                 self.names.append(call.name)
-            from .compare import prepare
+            from .comparison import prepare
 
             collection.pending.append(prepare(call))
         except Exception as error:

@@ -85,7 +85,7 @@ class ConstvizMagics(Magics):
 
     def _one_call(self, line: str, local_ns: dict[str, Any] | None) -> None:
         __tracebackhide__ = True
-        from .compare import compare
+        from .comparison import compare
 
         options, expression = self._options(line)
         fn, args, kwargs = _parts_of_call(expression, self._shell.user_ns, local_ns)

@@ -121,7 +121,7 @@ def test_a_mistake_of_ours_does_not_break_the_cell(shell, monkeypatch):
     def broken(call):
         raise LookupError("ours")
 
-    monkeypatch.setattr(sys.modules["constviz.compare"], "prepare", broken)
+    monkeypatch.setattr(sys.modules["constviz.comparison"], "prepare", broken)
     ran = shell.run("%%constfold\nf(x).sum().item()")
     assert (ran.error, ran.result) == (None, "12.0")
     assert ran.lines == ["constviz: no report for f: LookupError: ours"]

@@ -19,7 +19,7 @@ from .describe import code_name, describe
 from .graphs import from_fx, source_line
 from .seam import Site, fx_node, is_marked
 
-__all__ = ["Frame", "InlinedCall", "RawFold", "Recorder", "definition_of", "split_reason"]
+__all__ = ["Frame", "InlinedCall", "MarkedRead", "RawFold", "Recorder", "definition_of", "split_reason"]
 
 
 @dataclass
@@ -72,6 +72,22 @@ class InlinedCall:
     site: Location
 
 
+@dataclass(frozen=True)
+class MarkedRead:
+    """What one call of a marked function read while its body was traced, its mark being ignored."""
+
+    fn: Any
+    owner: Any
+    """The instance, for a method."""
+    site: Location
+    guards: frozenset[tuple[str, str]]
+    """The guards that its body added: Dynamo's type and name of each."""
+    traced: bool
+    """False if Dynamo could not trace it to the end."""
+    nodes: int
+    """How many graph nodes it made; none means that it computed nothing on tensors."""
+
+
 class Recorder:
     """Collects what Dynamo does during one capture; ``honoured`` decides which marks count."""
 
@@ -95,6 +111,7 @@ class Recorder:
         self.breaks: list[GraphBreak] = []
         self._guards: dict[int, tuple[Any, list[Guard]]] = {}
         self.inlined_calls: list[InlinedCall] = []
+        self.reads: list[MarkedRead] = []
         self.marked: dict[int, Any] = {}
         self.compile_s = 0.0
         self.error: BaseException | None = None
@@ -232,6 +249,9 @@ class Recorder:
     def unsupported(self, message: str) -> None:
         if self._active:
             self._active[-1].unsupported = message
+
+    def read(self, site: Site, fn: Any, owner: Any, guards: set[tuple[str, str]], traced: bool, nodes: int) -> None:
+        self.reads.append(MarkedRead(fn, owner, site.location, frozenset(guards), traced, nodes))
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
         """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""

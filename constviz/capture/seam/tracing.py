@@ -64,6 +64,9 @@ class Observer(Protocol):
     def honours(self, fn: Any) -> bool: ...
     def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
     def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
+    def read(
+        self, site: Site, fn: Any, owner: Any, guards: set[tuple[str, str]], traced: bool, nodes: int
+    ) -> None: ...
     def graph_break(self, site: Site, message: str) -> None: ...
     def unsupported(self, message: str) -> None: ...
     def constant_used(self, constant: Any) -> None: ...
@@ -101,8 +104,19 @@ def observing(observer: Observer) -> Iterator[None]:
 
     def inline(original: Any, parent: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         owner = getattr(getattr(func, "obj", None), "value", None)
-        observer.inlined(_site(parent), func.get_code(), getattr(func, "fn", None), owner)
-        return original(parent, func, *args, **kwargs)
+        fn, graph = getattr(func, "fn", None), parent.output.graph
+        observer.inlined(_site(parent), func.get_code(), fn, owner)
+        if not is_marked(fn):
+            return original(parent, func, *args, **kwargs)
+        known, made = set(parent.output.guards), len(graph.nodes)
+        traced = False
+        try:
+            result = original(parent, func, *args, **kwargs)
+            traced = True
+            return result
+        finally:
+            new = {(guard.create_fn_name(), guard.name) for guard in parent.output.guards if guard not in known}
+            observer.read(_site(parent), fn, owner, new, traced, len(graph.nodes) - made)
 
     def log_break(original: Any, self: Any, code_options: Any, reason: str, exc: Any) -> Any:
         if not getattr(exc, "logged", False):

@@ -1,4 +1,7 @@
-"""compare(): run the variants of one call, put everything back, and assemble the report."""
+"""compare(): run the variants of one call, put everything back, and assemble the report.
+
+Not named after its function: an import of ``constviz.compare`` would put the module in the function's place.
+"""
 
 from __future__ import annotations
 
