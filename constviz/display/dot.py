@@ -95,7 +95,7 @@ def _draw_box(graph: graphviz.Digraph, box: Box, view: str) -> None:
     if box.kind == "group":
         attributes["margin"] = "0.12,0.08"
     if not _shown(box, view):
-        graph.node(box.id, dot_text(box.lines), attributes | {"style": "invis"})
+        graph.node(box.id, dot_text(box.lines), _attributes=attributes | {"style": "invis"})
         return
     fill, stroke = COLOURS[box.status]
     attributes |= {"fillcolor": fill, "color": stroke, "tooltip": dot_text(box.tooltip or box.lines)}
@@ -103,7 +103,7 @@ def _draw_box(graph: graphviz.Digraph, box: Box, view: str) -> None:
     attributes["style"] = ",".join(filter(None, styles))
     if box.status in (Status.CONSTANT, Status.ADDED):
         attributes["penwidth"] = "2.5" if box.status is Status.CONSTANT else "1.5"
-    graph.node(box.id, dot_text(box.lines), attributes)
+    graph.node(box.id, dot_text(box.lines), _attributes=attributes)
 
 
 def _draw_line(graph: graphviz.Digraph, line: Line, view: str) -> None:

@@ -14,6 +14,7 @@ __all__ = ["brief_type", "clean", "dot_text", "fold_call", "middle", "node_label
 
 _DTYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 _DTYPE = re.compile(r"^(float|bfloat|int|uint|complex)(\d+)$")
+_KNOWN = str.maketrans("", "", "…−")  # ours, one at most in a line: no need for room
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 
 
@@ -48,7 +49,7 @@ def dot_text(lines: Iterable[str]) -> str:
 def text_width(lines: Iterable[str], points: float = 10.0) -> float | None:
     """Inches that the widest line needs; None for plain ASCII, whose widths the layout engine knows."""
     lines = [clean(line) for line in lines]
-    if all(line.isascii() for line in lines):
+    if all(line.translate(_KNOWN).isascii() for line in lines):
         return None
     em = max(sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.56 for c in line) for line in lines)
     return round(em * points / 72 + 0.2, 2)

@@ -64,7 +64,7 @@ def _folds(after: Variant | None) -> Iterator[str]:
     if not folds:
         yield "no call of a marked function"
         return
-    yield f"{len(folds)} call{'s' * (len(folds) != 1)} of marked functions"
+    yield "1 call of a marked function" if len(folds) == 1 else f"{len(folds)} calls of marked functions"
     for fold in folds[:_FOLDS]:
         yield from _fold(fold)
     if len(folds) > _FOLDS:
@@ -90,7 +90,7 @@ def _breaks(variant: Variant) -> Iterator[str]:
     yield ""
     yield f"graph breaks of {variant.name}"
     for cut in variant.graph_breaks[:_BREAKS]:
-        place = f"{cut.location.short}  " if cut.location else ""
+        place = f"{cut.location.short}: " if cut.location else ""
         yield _fit(f"  {place}{cut.reason}")
         if cut.hint:
             yield _fit(f"      hint: {cut.hint}")

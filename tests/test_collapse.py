@@ -1,0 +1,147 @@
+"""Which nodes of a large graph are drawn, and which are hidden in boxes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constviz.display.collapse import Group, Item, collapse
+
+
+def chain(count, path, hot=()):
+    items = [Item("x", pinned=True)]
+    for k in range(count):
+        items.append(Item(f"n{k}", path(k), k in hot, (items[-1].id,)))
+    return items
+
+
+def boxes(group):
+    for child in group.children:
+        if isinstance(child, Group) and child.open:
+            yield from boxes(child)
+        else:
+            yield child
+
+
+def owners(root):
+    """For each item the box it is drawn in."""
+    found = {}
+    for box in boxes(root):
+        for name in [box] if isinstance(box, str) else box.items():
+            assert name not in found
+            found[name] = box
+    return found
+
+
+def is_acyclic(items, owner):
+    after = {}
+    for item in items:
+        for source in item.inputs:
+            if source in owner and owner[source] is not owner[item.id]:
+                after.setdefault(id(owner[source]), set()).add(id(owner[item.id]))
+    state = {}
+
+    def visit(node):
+        stack = [(node, iter(after.get(node, ())))]
+        state[node] = "open"
+        while stack:
+            top, rest = stack[-1]
+            for nxt in rest:
+                if state.get(nxt) == "open":
+                    return False
+                if nxt not in state:
+                    state[nxt] = "open"
+                    stack.append((nxt, iter(after.get(nxt, ()))))
+                    break
+            else:
+                state[top] = "done"
+                stack.pop()
+        return True
+
+    return all(visit(node) for node in list(after) if node not in state)
+
+
+def test_a_small_graph_is_shown_whole():
+    items = chain(20, lambda k: (f"layer{k // 10}",))
+    assert set(owners(collapse(items)).values()) == {item.id for item in items}
+
+
+def test_modules_with_folds_open_first():
+    items = chain(2000, lambda k: (f"layer{k // 100}", f"part{k // 10 % 10}"), hot={1234})
+    root = collapse(items, budget=60)
+    assert "n1234" in list(boxes(root))
+    assert len(list(boxes(root))) <= 60
+
+
+def test_calm_modules_stay_closed():
+    items = chain(2000, lambda k: (f"layer{k // 100}", f"part{k // 10 % 10}"), hot={1234})
+    shown = [box.name for box in boxes(collapse(items, budget=150, calm=0)) if isinstance(box, Group)]
+    assert "layer3" in shown
+    assert "part3" not in [box for box in boxes(collapse(items, budget=150, calm=0)) if isinstance(box, str)]
+    assert sum(isinstance(box, str) for box in boxes(collapse(items, calm=0))) == 1 + 10  # x, and the fold's part
+
+
+def test_a_module_entered_twice_is_two_groups():
+    items = chain(30, lambda k: ("shared",) if k // 10 != 1 else ())
+    names = [child.name for child in collapse(items, budget=1).children if isinstance(child, Group)]
+    assert names == ["shared", "shared"]
+
+
+def test_many_children_get_groups_of_32():
+    root = collapse(chain(3000, lambda k: (f"layer{k // 10}",)), budget=20)
+    waiting = [root]
+    while waiting:
+        group = waiting.pop()
+        assert len(group.children) <= 32
+        waiting += [child for child in group.children if isinstance(child, Group)]
+
+
+def test_without_modules_there_are_runs():
+    root = collapse(chain(5000, lambda k: ()), budget=150)
+    assert len(list(boxes(root))) <= 150
+    assert all(child.virtual for child in root.children if isinstance(child, Group))
+
+
+def test_a_source_moves_to_its_users():
+    items = [Item("inside"), Item("shared"), Item("unused")]
+    items += [Item("a", ("m",), inputs=("inside", "shared")), Item("b", ("n",), inputs=("a", "shared"))]
+    root = collapse(items)
+    groups = {child.name: list(child.items()) for child in root.children if isinstance(child, Group)}
+    assert groups == {"m": ["inside", "a"], "n": ["b"]}
+    assert [child for child in root.children if isinstance(child, str)] == ["unused", "shared"]
+
+
+def test_empty():
+    assert list(boxes(collapse([]))) == []
+
+
+@st.composite
+def programs(draw):
+    items = []
+    for k in range(draw(st.integers(0, 60))):
+        path = tuple(draw(st.lists(st.sampled_from("abc"), max_size=3)))
+        inputs = draw(st.lists(st.sampled_from([i.id for i in items]), max_size=3, unique=True)) if items else []
+        items.append(Item(f"n{k}", path, draw(st.booleans()), tuple(inputs)))
+    return items
+
+
+@given(programs(), st.integers(1, 40), st.sampled_from([None, 0, 10]))
+def test_every_item_is_in_one_box_and_boxes_form_no_circle(items, budget, calm):
+    root = collapse(items, budget, calm)
+    owner = owners(root)
+    assert set(owner) == {item.id for item in items}
+    assert is_acyclic(items, owner)
+    assert root.size == len(items)
+    assert root.hot == sum(item.hot for item in items)
+
+
+@pytest.mark.parametrize("modules", [True, False])
+def test_twenty_thousand_nodes(modules):
+    items = chain(20_000, lambda k: (f"layers.{k // 80}", "attn" if k % 80 < 40 else "mlp") if modules else ())
+    start = time.process_time()
+    root = collapse(items)
+    assert time.process_time() - start < 2
+    assert len(list(boxes(root))) <= 150
