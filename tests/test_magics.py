@@ -226,7 +226,7 @@ def test_a_call_that_raises_shows_the_users_traceback(shell):
     ran = shell.run("%constfold boom(x)")
     assert ran.error == "ValueError"
     assert "in boom(x)" in ran.traceback
-    assert "compare.py" not in ran.traceback
+    assert "comparison.py" not in ran.traceback
     assert "magics.py" not in ran.traceback
 
 
