@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .display.text import text
 from .model import Comparison, ReportFileError, Variant, from_json, to_json
 
 if TYPE_CHECKING:
-    import graphviz
+    import graphviz  # type: ignore[import-untyped]
     import pandas as pd
 
 __all__ = ["FoldReport", "load"]
@@ -90,7 +91,7 @@ class FoldReport:
             LayoutError: ``.svg``, and no Graphviz can draw it.
         """
         target = Path(path)
-        writers = {
+        writers: dict[str, Callable[[], str]] = {
             ".json": lambda: to_json(self._comparison, indent=1),
             ".html": self._page,
             ".svg": lambda: _standalone(self._picture()),

@@ -240,3 +240,23 @@ def test_twenty_thousand_nodes(lines):
     found = diff(variant("b", nodes), variant("a", longer))
     assert time.process_time() - start < 6
     assert (found.count(Status.ADDED), found.count(Status.REMOVED)) == (1, 0)
+
+
+class TestNamesThatABreakLoses:
+    def test_stacked_value_is_the_input_it_was(self):
+        before = [source("l_stack0_", "___stack0"), op("mul", "l_stack0_"), output("mul")]
+        after = [source("l_x_", "x"), op("mul", "l_x_"), output("mul")]
+        for found in (
+            diff(variant("b", before), variant("a", after)),
+            diff(variant("b", [source("l_x_", "x"), op("sum", "l_x_"), output("sum")], before), variant("a", after)),
+        ):
+            assert not found.count(Status.ADDED)
+            assert {n.node.name for n in found.nodes if n.status is Status.REMOVED} <= {"sum"}
+
+    def test_a_reason_that_changes_its_words(self):
+        def broken(reason):
+            first = Graph(0, "f", (source("x"), op("mul", "x"), output("mul")), break_reason=reason)
+            return Variant("v", (first, Graph(1, "f (resumed)", (source("y"), op("add", "y"), output("add")))))
+
+        found = diff(broken("generic_jump Lazy()"), broken("generic_jump Tensor()"))
+        assert [str(cut.status) for cut in found.cuts] == ["kept"]

@@ -142,18 +142,24 @@ class _Union:
         self.topological = _sorted([e for e, _ in self.edges], self.sequence)
 
     def _pair_cuts(self) -> tuple[list[Cut], tuple[dict[int, str], dict[int, str]]]:
-        cuts, ids = [], ({}, {})  # type: tuple[list[Cut], tuple[dict[int, str], dict[int, str]]]
-        rest = list(range(len(self.right.breaks)))
-        for n, cut in enumerate(self.left.breaks):
-            same = next((m for m in rest if self.right.breaks[m].reason == cut.reason), None)
-            ids[0][n] = f"break.before.{n}" if same is None else f"break.{n}"
-            cuts.append(Cut(ids[0][n], cut.reason, Status.REMOVED if same is None else Status.KEPT))
-            if same is not None:
-                rest.remove(same)
-                ids[1][same] = ids[0][n]
-        for m in rest:
-            ids[1][m] = f"break.after.{m}"
-            cuts.append(Cut(ids[1][m], self.right.breaks[m].reason, Status.ADDED))
+        cuts: list[Cut] = []
+        ids: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        left, right = self.left.breaks, self.right.breaks
+        same: dict[int, int] = {}
+        # the reason may name what Dynamo held at the time; the function it happened in does not change
+        for look in (lambda c: (c.function, c.reason), lambda c: c.function):
+            for n, cut in enumerate(left):
+                found = (m for m in range(len(right)) if m not in same.values() and look(right[m]) == look(cut))
+                if n not in same and (m := next(found, None)) is not None:
+                    same[n] = m
+        for n, cut in enumerate(left):
+            ids[0][n] = f"break.{n}" if n in same else f"break.before.{n}"
+            cuts.append(Cut(ids[0][n], cut.reason, Status.KEPT if n in same else Status.REMOVED))
+        ids[1].update({m: ids[0][n] for n, m in same.items()})
+        for m in range(len(right)):
+            if m not in ids[1]:
+                ids[1][m] = f"break.after.{m}"
+                cuts.append(Cut(ids[1][m], right[m].reason, Status.ADDED))
         return cuts, ids
 
     def _edges(self) -> list[tuple[tuple[str, str], Status]]:

@@ -37,6 +37,7 @@ def match(before: Program, after: Program, foreign: Collection[int] = ()) -> dic
     pairs.banned.update(i for i in foreign if i not in pairs.there)
     pairs.by(_same_line)
     pairs.along_edges(_same_op, strict=True)
+    pairs.nameless()
     pairs.outputs()
     return pairs.there
 
@@ -176,6 +177,20 @@ class _Pairs:
             node = self.before.nodes[i]
             if node.op == "placeholder" and (same := reads.get((node.op, node.role, node.target))):
                 self._add(i, same.pop())
+
+    def nameless(self) -> None:
+        """A break leaves ``___stack0`` where the other program reads ``x``: their place in a known pair tells."""
+        programs = (self.before, self.after)
+        for pair in sorted(self.there.items()):
+            for ends in zip(self.before.inputs[pair[0]], self.after.inputs[pair[1]], strict=False):
+                nodes = [program.nodes[end] for program, end in zip(programs, ends, strict=True)]
+                stacked = [node.target.startswith("___stack") for node in nodes]
+                if ends[0] in self.there or ends[1] in self.back or stacked[0] == stacked[1]:
+                    continue
+                if all(node.op == "placeholder" and node.shape == nodes[0].shape for node in nodes):
+                    for program, end in zip(programs, ends, strict=True):
+                        program.reclaim(end)
+                    self._add(*ends)
 
     def outputs(self) -> None:
         """What both return last is the same output.  One left over beside a break is part of the break."""

@@ -28,7 +28,7 @@ class Break:
     """The place between two graphs: which values end there, and which nodes take over after it."""
 
     reason: str
-    graph: int
+    function: str
     position: int
     """The number of nodes before it."""
     sources: list[int] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Program:
             outputs = [i for i in range(first, len(self.nodes)) if self.nodes[i].role is Role.OUTPUT]
             ends = [j for i in outputs for j in self.inputs[i]]
             self.joints.update(outputs)
-            self.breaks.append(Break(graph.break_reason, graph.index, len(self.nodes), list(dict.fromkeys(ends))))
+            self.breaks.append(Break(graph.break_reason, graph.name, len(self.nodes), list(dict.fromkeys(ends))))
 
     def _place(self, i: int, node: Node) -> None:
         key = (node.role, node.target)
@@ -119,6 +119,8 @@ class Program:
 
     def reclaim(self, i: int) -> None:
         """Take a carried placeholder as an input after all: the other program has it too."""
+        if i not in self.carried:
+            return
         self.carried.discard(i)
         for cut in self.breaks:
             cut.targets = [t for t in cut.targets if t not in self.users[i] or self._still_carried(t)]

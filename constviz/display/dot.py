@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import graphviz
+import graphviz  # type: ignore[import-untyped]
 
 from ..analysis.diff import Status, diff
 from ..model import Comparison

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-import graphviz
+import graphviz  # type: ignore[import-untyped]
 
 from ..model import Dim, Fold, Node, Role
 

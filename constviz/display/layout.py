@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 
-from graphviz.backend import execute
+from graphviz.backend import execute  # type: ignore[import-untyped]
 
 __all__ = ["LayoutError", "engines", "svg"]
 
