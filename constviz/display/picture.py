@@ -16,7 +16,7 @@ __all__ = ["picture"]
 
 _BUDGET = 120
 _CALM = 24  # a still picture cannot be zoomed: modules in which nothing was folded stay closed
-_WIDEST = 560.0  # points; two panes of this fit a notebook without shrinking the letters below legibility
+_WIDEST = 420.0  # points; two wider panes would be shrunk to a notebook's width until letters are hard to read
 _GAP = 24.0
 _HEAD = 44.0
 _MARGIN = 10.0
