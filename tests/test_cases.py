@@ -53,15 +53,17 @@ def run(build):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_case(name):
-    module = load(f"case_{name}", CASES / f"{name}.py")
     reports = []
 
+    def fresh():
+        return load(f"case_{name}", CASES / f"{name}.py")  # tracing leaves names in a module's globals
+
     def build(mark):
-        case = module.build(mark)
+        case = fresh().build(mark)
         reports.append(compared(case))
         return case
 
-    undisturbed, disturbed = run(module.build), run(build)
+    undisturbed, disturbed = run(fresh().build), run(build)
     assert disturbed == undisturbed
     outcomes = {str(fold.outcome) for fold in reports[0].variants["after"].folds}
     assert outcomes == {EXPECTED[name]["first_call"]}
