@@ -284,11 +284,20 @@ class ReportFileError(ValueError):
 def to_json(comparison: Comparison, *, indent: int = 0) -> str:
     """The comparison as JSON text.  Live outputs are left out: their descriptions stay."""
     variants = {name: replace(v, output=None) for name, v in comparison.variants.items()}
-    body = msgspec.to_builtins(replace(comparison, variants=variants))
+    body = _encodable(msgspec.to_builtins(replace(comparison, variants=variants)))
     for variant in body["variants"].values():
         del variant["output"]
     raw = msgspec.json.encode({"format": FORMAT, "version": VERSION, "report": body})
     return (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
+
+
+def _encodable(value: Any) -> Any:
+    # a user's string may hold lone surrogates, which have no UTF-8 form
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_encodable(k): _encodable(v) for k, v in value.items()}
+    return [_encodable(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def from_json(text: str | bytes) -> Comparison:

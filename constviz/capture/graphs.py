@@ -168,7 +168,7 @@ def _modules(node: torch.fx.Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _module_parts(name: str) -> list[str]:
-    name = re.sub(r"^L\[['\"]\w+['\"]\]", "", name)
+    name = re.sub(r"^[LG]\[['\"]\w+['\"]\]", "", name)
     name = re.sub(r"\._modules(?=\[)", "", name)
     return [part for part in _PATH.split(name) if part]
 

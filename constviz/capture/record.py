@@ -53,6 +53,7 @@ class Frame:
     graphs: list[int] = field(default_factory=list)
     compiled: bool = False
     skip_reason: str = ""
+    break_reason: str = ""
     unsupported: str = ""
     """The last construct in it that Dynamo could not trace."""
     error: BaseException | None = None
@@ -82,6 +83,8 @@ class MarkedRead:
     site: Location
     guards: frozenset[tuple[str, str]]
     """The guards that its body added: Dynamo's type and name of each."""
+    sources: frozenset[str]
+    """Dynamo's names for all that it looked at."""
     traced: bool
     """False if Dynamo could not trace it to the end."""
     nodes: int
@@ -227,7 +230,7 @@ class Recorder:
                 index=index,
                 name=code_name(frame.code) if frame else "forward",
                 location=frame.location if frame else None,
-                break_reason=_first_line(reason.reason) if reason is not None and reason.graph_break else None,
+                break_reason=_break_reason(frame, reason),
                 folds={target: str(i) for target, i in mine.items()},
                 inputs=example_inputs,
             )
@@ -245,13 +248,24 @@ class Recorder:
     def graph_break(self, site: Site, message: str) -> None:
         parts = split_reason(message)
         self.breaks.append(GraphBreak(parts["reason"], site.location, parts["hint"], parts["explanation"]))
+        if self._active:
+            self._active[-1].break_reason = parts["reason"]
 
     def unsupported(self, message: str) -> None:
         if self._active:
             self._active[-1].unsupported = message
 
-    def read(self, site: Site, fn: Any, owner: Any, guards: set[tuple[str, str]], traced: bool, nodes: int) -> None:
-        self.reads.append(MarkedRead(fn, owner, site.location, frozenset(guards), traced, nodes))
+    def read(
+        self,
+        site: Site,
+        fn: Any,
+        owner: Any,
+        guards: set[tuple[str, str]],
+        sources: set[str],
+        traced: bool,
+        nodes: int,
+    ) -> None:
+        self.reads.append(MarkedRead(fn, owner, site.location, frozenset(guards), frozenset(sources), traced, nodes))
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
         """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""
@@ -264,6 +278,12 @@ class Recorder:
 
 
 # -- small readers -----------------------------------------------------------------------------------------------
+
+
+def _break_reason(frame: Frame | None, reason: Any) -> str | None:
+    if reason is None or not reason.graph_break:
+        return None
+    return (frame.break_reason if frame else "") or _first_line(reason.reason)
 
 
 def _guard(entry: Any) -> Guard:

@@ -47,6 +47,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.types.FrameExecStrategy",
     "torch._dynamo.utils.CleanupManager.instance.values",
     "torch._dynamo.utils.counters",
+    "torch._dynamo.variables.base.VariableTracker.build",
     "torch._dynamo.variables.builtin.BuiltinVariable.call_function",
     "torch._dynamo.variables.constant.ConstantVariable.as_proxy",
     "torch._dynamo.variables.functions.UserFunctionVariable.__init__",

@@ -26,7 +26,7 @@ def patched(owner: Any, name: str, hook: Callable[..., Any], kind: Any = None) -
             return original(*args, **kwargs)
         return hook(original, *args, **kwargs)
 
-    setattr(owner, name, classmethod(replacement) if kind is classmethod else replacement)
+    setattr(owner, name, kind(replacement) if kind else replacement)
     try:
         yield
     finally:

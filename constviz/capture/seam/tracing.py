@@ -65,7 +65,14 @@ class Observer(Protocol):
     def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
     def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
     def read(
-        self, site: Site, fn: Any, owner: Any, guards: set[tuple[str, str]], traced: bool, nodes: int
+        self,
+        site: Site,
+        fn: Any,
+        owner: Any,
+        guards: set[tuple[str, str]],
+        sources: set[str],
+        traced: bool,
+        nodes: int,
     ) -> None: ...
     def graph_break(self, site: Site, message: str) -> None: ...
     def unsupported(self, message: str) -> None: ...
@@ -81,6 +88,11 @@ def _site(tx: Any) -> Site:
     return Site(tx.output, Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line)))
 
 
+def _source_name(source: Any) -> str:
+    name = source.name
+    return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
+
+
 def fx_node(variable: Any) -> torch.fx.Node | None:
     """The graph node behind one of Dynamo's variables, if it has one."""
     proxy = getattr(variable, "proxy", None)
@@ -92,7 +104,9 @@ def observing(observer: Observer) -> Iterator[None]:
     """Report what Dynamo does on this thread, and let the observer choose which marks are honoured."""
     from torch._dynamo import exc as errors
     from torch._dynamo import guards, output_graph, symbolic_convert
-    from torch._dynamo.variables import builtin, constant, functions, nn_module
+    from torch._dynamo.variables import base, builtin, constant, functions, nn_module
+
+    windows: list[set[str]] = []
 
     def user_function(original: Any, self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
         original(self, fn, *args, **kwargs)
@@ -110,13 +124,22 @@ def observing(observer: Observer) -> Iterator[None]:
             return original(parent, func, *args, **kwargs)
         known, made = set(parent.output.guards), len(graph.nodes)
         traced = False
+        outer, sources = windows[-1] if windows else set(), set[str]()
+        windows.append(sources)
         try:
             result = original(parent, func, *args, **kwargs)
             traced = True
             return result
         finally:
             new = {(guard.create_fn_name(), guard.name) for guard in parent.output.guards if guard not in known}
-            observer.read(_site(parent), fn, owner, new, traced, len(graph.nodes) - made)
+            outer |= windows.pop()
+            observer.read(_site(parent), fn, owner, new, sources, traced, len(graph.nodes) - made)
+
+    def build(original: Any, tx: Any, value: Any, source: Any = None, *args: Any, **kwargs: Any) -> Any:
+        # a number is guarded when it is used, often after its reader has returned: note who first named it
+        if windows and source is not None:
+            windows[-1].add(_source_name(source))
+        return original(tx, value, source, *args, **kwargs)
 
     def log_break(original: Any, self: Any, code_options: Any, reason: str, exc: Any) -> Any:
         if not getattr(exc, "logged", False):
@@ -166,5 +189,6 @@ def observing(observer: Observer) -> Iterator[None]:
             (guards.CheckFunctionManager, "build_guards", build_guards),
         ):
             stack.enter_context(patched(owner, name, hook))
+        stack.enter_context(patched(base.VariableTracker, "build", build, kind=staticmethod))
         stack.enter_context(patched(translator, "inline_call", inline, kind=classmethod))
         yield
