@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .comparison import Pending
     from .report import FoldReport
 
-__all__ = ["Collection", "Interception", "nothing_called"]
+__all__ = ["Collection", "Interception", "nothing_called", "one_line"]
 
 Tell = Callable[[str], None]
 
@@ -103,12 +103,13 @@ class Interception:
         pending, problems = collection.take()
         for problem in problems:
             tell(problem)
-        for number, call in enumerate(pending):
+        while pending:
+            call = pending.pop(0)  # and its copies of the inputs with it
             try:
                 with self._not_watching():
                     report = call.run(fold=fold, backend=backend)
             except KeyboardInterrupt:
-                tell(f"interrupted: no report for {', '.join(rest.name for rest in pending[number:])}")
+                tell(f"interrupted: no report for {', '.join(rest.name for rest in [call, *pending])}")
                 return
             except Exception as error:  # the user's cell is over and was fine: it must stay so
                 tell(f"no report for {call.name}: {one_line(error)}")

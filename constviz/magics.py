@@ -16,7 +16,7 @@ from IPython.core.magic_arguments import argument, kwds, magic_arguments
 from IPython.display import display
 
 from .cells import Cells, Session, run_nested
-from .intercept import Interception, nothing_called
+from .intercept import Interception, nothing_called, one_line
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -104,9 +104,14 @@ class ConstvizMagics(Magics):
 
     def _finish(self, session: Session, failed: bool) -> None:
         options: Namespace = session.options
-        seen = session.collection.pending or session.collection.problems
+        seen = bool(session.collection.pending or session.collection.problems)
         reports = self.interception.reports(session.collection, _tell, fold=options.fold, backend=options.backend)
-        self._show(reports, options)
+        try:
+            self._show(reports, options)
+        except KeyboardInterrupt:
+            _tell("interrupted")
+        except Exception as error:  # the user's cell is over and was fine: it must stay so
+            _tell(f"could not show a report: {one_line(error)}")
         if not seen and session.asked and not failed and not options.quiet:
             _tell(nothing_called())
 
@@ -116,7 +121,7 @@ class ConstvizMagics(Magics):
         for report in reports:
             kept.append(report)
             if not options.quiet:
-                display(report)
+                _display(report)
             if options.save:
                 self._save(report, options.save, len(kept))
         if options.name:
@@ -223,6 +228,11 @@ class ConstvizMagics(Magics):
             "not seen        torch.compile with disable=True or TORCHDYNAMO_DISABLE=1; torch.export; torch.jit;",
             "                compiled functions that run in other processes, or inside other compiled functions",
         ))  # fmt: skip
+
+
+def _display(report: FoldReport) -> None:
+    bundle = report._repr_mimebundle_()  # not display(report): an error in it is ours to catch
+    display(bundle, raw=True)
 
 
 def _tell(text: str) -> None:

@@ -141,7 +141,7 @@ def executed(lab, browser, tmp_path_factory):
 def look(page, shot):
     """Wait for the picture of the report, see that it has a size, and take a screenshot."""
     picture = page.locator(".jp-OutputArea-output img[src^='data:image/svg'], .jp-OutputArea-output svg").first
-    picture.wait_for(timeout=60_000)
+    picture.wait_for(timeout=30_000)
     picture.scroll_into_view_if_needed()
     page.wait_for_timeout(500)
     box = picture.bounding_box()

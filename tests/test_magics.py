@@ -127,6 +127,19 @@ def test_a_mistake_of_ours_does_not_break_the_cell(shell, monkeypatch):
     assert ran.lines == ["constviz: no report for f: LookupError: ours"]
 
 
+@pytest.mark.parametrize(
+    ("error", "line"), [(LookupError("ours"), "LookupError: ours"), (KeyboardInterrupt(), "inter")]
+)
+def test_a_report_that_cannot_be_shown_does_not_break_the_cell(shell, monkeypatch, error, line):
+    def broken(self, **options):
+        raise error
+
+    monkeypatch.setattr(constviz.FoldReport, "_repr_mimebundle_", broken)
+    ran = shell.run("%%constfold\nf(x).sum().item()")
+    assert (ran.error, ran.result, len(ran.lines)) == (None, "12.0", 1)
+    assert line in ran.lines[0]
+
+
 def test_a_cell_inside_a_cell(shell):
     ran = shell.run("%%constfold --name outer\nf(x)\nget_ipython().run_cell('%%constfold --name inner\\ng(x);')\nf(x);")
     assert ran.error is None
