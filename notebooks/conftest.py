@@ -7,8 +7,6 @@ from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # the kernels inherit it
 
-collect_ignore = ["conftest.py"]  # no doctests here, and tests/ has a module of that name
-
 NOT_COMPARED = ("text/html", "image/svg+xml", "stderr")
 
 
