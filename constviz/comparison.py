@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import function_name
+from .capture.evidence import FirstCall, judged
+from .capture.live import LiveCapture
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
 from .capture.record import Recorder, definition_of
@@ -34,6 +37,7 @@ def compare(
     kwargs: Mapping[str, Any] | None = None,
     *,
     fold: Iterable[str] | None = None,
+    probe: bool = True,
     **torch_compile_options: Any,
 ) -> FoldReport:
     """Trace one call of ``fn`` with its marks ignored and with its marks honoured, and report the difference.
@@ -46,6 +50,8 @@ def compare(
         args: positional arguments of the call.  The variants get copies of the tensors in it.
         kwargs: keyword arguments of the call.
         fold: names of the marked functions to fold; the others are ignored.  Default: all.
+        probe: ask each folded function again, with the same and with changed tensor arguments; False if it has side
+            effects that must not happen again.
         torch_compile_options: ``backend``, ``mode``, ``options``, ``dynamic``, ``fullgraph``.  Default: those of
             ``fn`` if it is compiled, else those of ``torch.compile``.
 
@@ -60,14 +66,15 @@ def compare(
         raise TypeError(f"args must be a tuple of the call's arguments, not {type(args).__name__}; write args=(x,)")
     _check_arguments(target, tuple(args), call_kwargs)
     with kept(target, args, call_kwargs) as before:
-        return _run(target, tuple(args), call_kwargs, options, before, fold, _is_warm(target))
+        return _run(target, tuple(args), call_kwargs, options, before, fold, _is_warm(target), probe)
 
 
 def prepare(call: CompiledCall) -> Pending:
     """Remember a call that is about to run, to be compared later."""
     snapshot = Snapshot(call.fn, call.args, call.kwargs)
     args, kwargs = copy_inputs(call.args, call.kwargs, _state_tensors(snapshot, call.args, call.kwargs))
-    return Pending(call.name, call.fn, args, kwargs, call.options, snapshot, _is_warm(call.fn))
+    own = (call.args, call.kwargs)
+    return Pending(call.name, call.fn, args, kwargs, own, call.options, snapshot, _is_warm(call.fn))
 
 
 @dataclass(frozen=True)
@@ -78,19 +85,21 @@ class Pending:
     fn: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    own_inputs: tuple[tuple[Any, ...], dict[str, Any]]
+    """The inputs themselves, in which the call may have written since."""
     options: CompileOptions
     state: Snapshot
     warm: bool
     """Whether the function had been compiled before this call."""
 
-    def run(self, fold: Iterable[str] | None = None, backend: Any = None) -> FoldReport:
+    def run(self, fold: Iterable[str] | None = None, backend: Any = None, probe: bool = True) -> FoldReport:
         """Compare on that state, then put back the present one.  Raises as :func:`compare` does."""
         options = self.options
         if backend is not None:
             options = replace(options_for(backend=backend), fullgraph=options.fullgraph, dynamic=options.dynamic)
-        with kept(self.fn, self.args, self.kwargs):
+        with kept(self.fn, self.args, self.kwargs, self.own_inputs):
             self.state.restore()
-            return _run(self.fn, self.args, self.kwargs, options, self.state, fold, self.warm)
+            return _run(self.fn, self.args, self.kwargs, options, self.state, fold, self.warm, probe)
 
 
 def _run(
@@ -101,6 +110,7 @@ def _run(
     state: Snapshot,
     fold: Iterable[str] | None,
     warm: bool,
+    probe: bool,
 ) -> FoldReport:
     from .report import FoldReport
 
@@ -111,12 +121,17 @@ def _run(
         state.restore()
         return copy_inputs(args, kwargs, shared)
 
-    eager = run_eager(target, *inputs())
+    eager_inputs = inputs()
+    eager = run_eager(target, *eager_inputs)
     before, saw_before = run_compiled("before", target, inputs(), options, lambda fn: False)
-    after, saw_after = run_compiled("after", target, inputs(), options, lambda fn: _is_chosen(fn, chosen))
-    before = with_folds(before, saw_before, target)
+    after_inputs = inputs()
+    after, saw_after = run_compiled("after", target, after_inputs, options, lambda fn: _is_chosen(fn, chosen))
     after = with_folds(after, saw_after, target)
-    before = replace(before, folds=())  # the marks were ignored: nothing of theirs to tell
+    state.restore()
+    assumptions = dropped_guards(saw_before, saw_after, target)
+    first = FirstCall(eager, eager_inputs, after, after_inputs)
+    after = judged(after, saw_before, saw_after, assumptions, first, state, options, probe)
+    live = LiveCapture(function_name(target), target, assumptions, saw_after)
     marks = _marks(saw_before, saw_after, chosen)
     return FoldReport(
         Comparison(
@@ -126,9 +141,11 @@ def _run(
             options=options.as_text(),
             fold=chosen,
             marks=marks,
+            assumptions=live.read(),
             notes=tuple(_notes(before, after, saw_after, marks, chosen, warm)),
             torch=str(torch.__version__),
-        )
+        ),
+        live,
     )
 
 

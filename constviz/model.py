@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 __all__ = [
-    "Argument", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location", "Mark", "Node",
-    "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json", "to_json",
+    "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location", "Mark",
+    "Node", "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json", "to_json",
 ]  # fmt: skip
 
 FORMAT = "constviz-report"
@@ -175,6 +175,8 @@ class Fold:
     """Name of the ``get_attr`` node that holds it; None if the graph has only a literal."""
     consumers: tuple[str, ...] = ()
     """Names of the nodes that take the result."""
+    position: int | None = field(default=None, compare=False)
+    """Where the capture recorded it; means nothing outside of that capture."""
     derived: tuple[str, ...] = ()
     """Names of constants that Dynamo computed from the result (``2 * f(x)`` becomes ``mul_0``)."""
 
@@ -200,6 +202,24 @@ class Guard:
     value: str = ""
     source: str = ""
     """Dynamo's name for it: ``G['CFG']['scale']``."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something ``before`` guards on and ``after`` does not."""
+
+    function: str
+    """The marked function that read it."""
+    expression: str
+    """What was read, as the user wrote it: ``CFG['scale']``."""
+    guard: str
+    """Dynamo's guard type, or ``lead`` for what was found in bytecode and could not be traced."""
+    expected: str
+    """Its value while tracing."""
+    current: str | None = None
+    """Its value now; None if it could not be read without running code."""
+    holds: bool | None = None
+    """Whether it is what was expected; None if that is not known."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +271,8 @@ class Variant:
     error: Failure | None = None
     result: Value | None = None
     """``output``, described."""
+    needs_grad: bool = False
+    """Whether a tensor in the output takes part in autograd."""
     output: Any = field(default=None, compare=False)
     """What the call returned (tensors detached and copied).  Not saved: after ``load`` it is ``result``."""
 
@@ -271,6 +293,7 @@ class Comparison:
     fold: tuple[str, ...] | None = None
     """Names of the marks that were honoured; None for all."""
     marks: tuple[Mark, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences a reader should know, such as why nothing was folded."""
     torch: str = ""

@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .analysis.diff import diff
+from .analysis.verdicts import worst
 from .display import tables
 from .display.dot import diagram
+from .display.html import as_html
 from .display.layout import LayoutError
 from .display.picture import picture
 from .display.text import text
-from .model import Comparison, ReportFileError, Variant, from_json, to_json
+from .model import Comparison, ReportFileError, Variant, Verdict, from_json, to_json
 
 if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
     import pandas as pd
+
+    from .capture.live import LiveCapture
 
 __all__ = ["FoldReport", "load"]
 
@@ -34,8 +38,9 @@ class FoldReport:
     ['function', 'location', 'arguments']
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, live: LiveCapture | None = None) -> None:
         self._comparison = comparison
+        self._live = live
 
     @property
     def comparison(self) -> Comparison:
@@ -61,6 +66,26 @@ class FoldReport:
     def folds(self) -> pd.DataFrame:
         """One row a call of a marked function: what it gave, and what became of it."""
         return tables.folds(self._comparison)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of the folds; ``not_folded`` if nothing was folded."""
+        return worst(f.verdict for v in self._comparison.variants.values() for f in v.folds if f.verdict)
+
+    @property
+    def assumptions(self) -> pd.DataFrame:
+        """One row for each thing the compiled program takes for granted, with its value now.
+
+        Columns ``function, expression, guard, expected, current, holds``.  A report that was made here reads the
+        values again each time; one that was loaded has those of when it was saved.
+        """
+        rows = self._live.read() if self._live is not None else self._comparison.assumptions
+        return tables.assumptions(rows)
+
+    @property
+    def live(self) -> LiveCapture | None:
+        """What reads the assumptions again; None for a report that was loaded."""
+        return self._live
 
     @property
     def graph_breaks(self) -> pd.DataFrame:
@@ -110,10 +135,12 @@ class FoldReport:
         return text(self._comparison)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        # No text/html: viewers that know it prefer it to the picture, and then take the picture out of it.
+        # The picture stands twice.  An untrusted JupyterLab shows no SVG, but does show an <img> in HTML; and a
+        # viewer shows only one of the kinds, so the HTML has the text too.
         bundle = {"text/plain": repr(self)}
         try:
             bundle["image/svg+xml"] = self._picture()
+            bundle["text/html"] = as_html(bundle["image/svg+xml"], bundle["text/plain"])
         except LayoutError as error:
             problem = str(error).split("; the DOT text", 1)[0]
             bundle["text/plain"] += f"\n\nno picture: {problem}; report.diagram().source is the DOT text"

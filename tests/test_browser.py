@@ -23,10 +23,6 @@ pytest.importorskip("nbconvert")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a system Chromium, and there is none")
 
-NO_HTML = pytest.mark.xfail(
-    reason="a report has no text/html: JupyterLab shows the picture without the words, and untrusted the reverse"
-)
-
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -159,14 +155,12 @@ def test_a_cell_shows_its_result_and_the_picture(executed):
     assert "folded" in "".join(outputs[1]["data"]["text/plain"])
 
 
-@NO_HTML
 def test_the_words_are_there_beside_the_picture(executed):
     _, text = executed
     assert "constant bytes" in text
     assert "folded" in text
 
 
-@NO_HTML
 def test_reopened_untrusted_and_without_a_kernel(executed, lab, page, tmp_path):
     path, _ = executed
     address, root = lab

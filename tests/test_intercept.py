@@ -204,7 +204,6 @@ def test_the_report_is_of_the_call_as_it_was(interception):
     assert values == {"scale": 5.0}
 
 
-@pytest.mark.xfail(reason="Pending.run puts back the state before the call, and forgets the inputs of it")
 def test_what_the_call_wrote_to_its_input_is_still_there(interception):
     fn, x = torch.compile(lambda x: x.add_(1) * scale(), backend="eager"), torch.ones(2)
     collection = interception.open()

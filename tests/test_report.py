@@ -100,7 +100,7 @@ class TestTables:
 class TestShown:
     def test_bundle(self, report):
         bundle = report._repr_mimebundle_()
-        assert set(bundle) == {"text/plain", "image/svg+xml"}
+        assert set(bundle) == {"text/plain", "image/svg+xml", "text/html"}
         assert bundle["text/plain"] == repr(report) == str(report)
         assert ET.fromstring(bundle["image/svg+xml"]).tag.endswith("svg")
         assert FOLDER not in "".join(bundle.values())
@@ -108,7 +108,7 @@ class TestShown:
 
     def test_include_and_exclude(self, report):
         assert set(report._repr_mimebundle_(include={"text/plain"})) == {"text/plain"}
-        assert set(report._repr_mimebundle_(exclude={"text/plain"})) == {"image/svg+xml"}
+        assert set(report._repr_mimebundle_(exclude={"text/plain"})) == {"image/svg+xml", "text/html"}
 
     def test_without_an_engine(self, report, monkeypatch):
         monkeypatch.setattr(layout, "engines", list)
@@ -120,7 +120,7 @@ class TestShown:
         from IPython.core.formatters import DisplayFormatter
 
         data, _ = DisplayFormatter().format(report)
-        assert set(data) == {"text/plain", "image/svg+xml"}
+        assert set(data) == {"text/plain", "image/svg+xml", "text/html"}
 
     def test_empty_has_a_picture(self):
         assert "no graph" in FoldReport(EMPTY)._repr_mimebundle_()["image/svg+xml"]

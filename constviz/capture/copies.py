@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["InputTooLargeError", "copy_inputs", "put_back"]
+__all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "put_back"]
 
 
 class InputTooLargeError(MemoryError):
@@ -125,3 +125,21 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         return bool(torch.equal(a, b)) or bool(((a == b) | ((a != a) & (b != b))).all())
     except Exception:  # nested, sparse and other tensors that cannot be compared: write back in any case
         return False
+
+
+def kept_copy(value: Any, depth: int = 0) -> Any:
+    """A copy to keep: no autograd history, and not changed when state is put back."""
+    if isinstance(value, torch.Tensor):
+        try:
+            return value.detach().clone()
+        except (RuntimeError, NotImplementedError):
+            return value
+    if depth > 4:
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(kept_copy(v, depth + 1) for v in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(kept_copy(v, depth + 1) for v in value))
+    if type(value) is dict:
+        return {k: kept_copy(v, depth + 1) for k, v in value.items()}
+    return value

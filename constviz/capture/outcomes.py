@@ -52,6 +52,7 @@ def _rows(variant: Variant, recorder: Recorder) -> dict[int, Fold]:
                 arguments=raw.arguments,
                 result=raw.result,
                 reason=reason,
+                position=position,
             )
     return rows
 

@@ -21,7 +21,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .copies import put_back
 
-__all__ = ["Snapshot", "kept"]
+__all__ = ["Snapshot", "is_library", "kept"]
 
 _LIMIT = 200_000
 """Objects looked at before a snapshot stops following references."""
@@ -195,7 +195,7 @@ class Snapshot:
         queue.extend((fn.__kwdefaults__ or {}).values())
         if fn.__dict__:
             queue.append(fn.__dict__)
-        if _is_library(fn.__code__.co_filename):
+        if is_library(fn.__code__.co_filename):
             return
         self._keep_names(fn.__globals__, _names(fn.__code__), queue)
 
@@ -204,7 +204,7 @@ class Snapshot:
         values = {name: namespace.get(name, absent) for name in names}
         for value in values.values():
             if isinstance(value, types.ModuleType):
-                if not _is_library(getattr(value, "__file__", None)):
+                if not is_library(getattr(value, "__file__", None)):
                     self._keep_names(vars(value), names & vars(value).keys(), queue)
             elif value is not absent:
                 queue.append(value)
@@ -232,7 +232,7 @@ class Snapshot:
 
     def _keep_class(self, cls: type, queue: collections.deque[Any]) -> None:
         module = sys.modules.get(cls.__module__)
-        if module is None or _is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+        if module is None or is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
             return
         values = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__doc__")}
         queue.extend(values.values())
@@ -335,7 +335,7 @@ def _count_from(text: str) -> Any:
 
 def _slots(cls: type) -> tuple[str, ...]:
     module = sys.modules.get(cls.__module__)
-    if _is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+    if is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
         return ()
     slots = cls.__dict__.get("__slots__", ())
     slots = (slots,) if isinstance(slots, str) else tuple(slots)
@@ -356,7 +356,8 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 @functools.cache
-def _is_library(file: str | None) -> bool:
+def is_library(file: str | None) -> bool:
+    """Whether a source file belongs to the standard library or an installed package."""
     if not file or file.startswith("<"):
         return False
     return os.path.realpath(file).startswith(_LIBRARY_ROOTS)

@@ -15,11 +15,13 @@ import torch.fx
 
 from ..expressions import readable
 from ..model import Argument, Graph, GraphBreak, Guard, Location, Value
-from .describe import code_name, describe
+from .copies import copy_inputs, kept_copy
+from .describe import code_name, describe, tensors_in
 from .graphs import from_fx, source_line
+from .modes import ambient_modes
 from .seam import Site, fx_node, is_marked
 
-__all__ = ["Frame", "InlinedCall", "MarkedRead", "RawFold", "Recorder", "definition_of", "split_reason"]
+__all__ = ["Frame", "GuardEntry", "InlinedCall", "MarkedRead", "RawFold", "Recorder", "definition_of", "split_reason"]
 
 
 @dataclass
@@ -30,13 +32,24 @@ class RawFold:
     site: Site
     arguments: tuple[Argument, ...] = ()
     result: Value | None = None
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """The arguments, tensors copied before the call; None if they cannot be (inside ``vmap``, say)."""
+    modes: Any = None
+    """Grad mode and autocast, as they were."""
+    returned: Any = None
+    """The result itself, in which the program may write."""
+    answer: Any = None
+    """The result as it was."""
+    passed_on: bool = False
+    """The result is one of the arguments."""
     error: BaseException | None = None
     target: str | None = None
     """The ``get_attr`` target that holds a tensor result."""
     parents: tuple[int, ...] = ()
     """For a constant Dynamo computed from others: the positions of those folds."""
     marked: bool = True
-    leaves: tuple[Any, ...] = ()
+    tensors: tuple[Any, ...] = ()
+    """The tensors and arrays in the result, themselves."""
     consumers: list[torch.fx.Node] = field(default_factory=list)
 
 
@@ -71,6 +84,16 @@ class InlinedCall:
     fn: Any
     owner: Any
     site: Location
+
+
+@dataclass(frozen=True)
+class GuardEntry:
+    """A guard with the live value that it checked, and the frame it was made for."""
+
+    guard: Guard
+    value: Any
+    has_value: bool
+    frame: Frame | None
 
 
 @dataclass(frozen=True)
@@ -112,7 +135,7 @@ class Recorder:
         self.folds: list[RawFold] = []
         self.graphs: list[Graph] = []
         self.breaks: list[GraphBreak] = []
-        self._guards: dict[int, tuple[Any, list[Guard]]] = {}
+        self._guards: dict[int, tuple[Any, list[GuardEntry]]] = {}
         self.inlined_calls: list[InlinedCall] = []
         self.reads: list[MarkedRead] = []
         self.marked: dict[int, Any] = {}
@@ -171,9 +194,14 @@ class Recorder:
 
         def spy(*args: Any, **kwargs: Any) -> Any:
             raw.arguments = _arguments(fn, args, kwargs)
+            raw.given = _copies(args, kwargs)
+            raw.modes = ambient_modes()
             result = fn(*args, **kwargs)
             raw.result = describe(result)
-            raw.leaves = tuple(_leaves(result))
+            raw.returned = result
+            raw.answer = kept_copy(result)
+            raw.passed_on = any(result is value for value in (*args, *kwargs.values()))
+            raw.tensors = (result,) if type(result).__name__ == "ndarray" else tuple(tensors_in(result))
             return result
 
         try:
@@ -269,12 +297,18 @@ class Recorder:
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
         """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""
-        self._guards[id(manager)] = (manager, [_guard(entry) for entry in entries])
+        frame = self._active[-1] if self._active else None
+        self._guards[id(manager)] = (manager, [_guard(entry, frame) for entry in entries])
 
     @property
     def kept_guards(self) -> tuple[Guard, ...]:
         """The guards of all compiled frames, in the order they were built."""
-        return tuple(guard for _, guards in self._guards.values() for guard in guards)
+        return tuple(entry.guard for entry in self.guard_entries)
+
+    @property
+    def guard_entries(self) -> tuple[GuardEntry, ...]:
+        """The same with the live values they guard."""
+        return tuple(entry for _, entries in self._guards.values() for entry in entries)
 
 
 # -- small readers -----------------------------------------------------------------------------------------------
@@ -286,9 +320,11 @@ def _break_reason(frame: Frame | None, reason: Any) -> str | None:
     return (frame.break_reason if frame else "") or _first_line(reason.reason)
 
 
-def _guard(entry: Any) -> Guard:
-    value = describe(entry.value).text if entry.has_value else ""
-    return Guard(entry.guard_type, readable(entry.name), value, entry.name)
+def _guard(entry: Any, frame: Frame | None) -> GuardEntry:
+    text = describe(entry.value).text if entry.has_value else ""
+    name = str(entry.orig_guard.name)
+    guard = Guard(entry.guard_type, readable(name), text, name)
+    return GuardEntry(guard, entry.value if entry.has_value else None, entry.has_value, frame)
 
 
 def _code_location(code: types.CodeType) -> Location:
@@ -310,15 +346,13 @@ def _arguments(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tup
     return tuple(Argument(name, describe(value)) for name, value in bound.items())
 
 
-def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    if isinstance(value, (bool, int, float, complex, str)):
-        yield value
-    elif depth < 3 and isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item, depth + 1)
-    elif depth < 3 and isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item, depth + 1)
+def _copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        for tensor in tensors_in([list(args), kwargs]):
+            tensor.untyped_storage()  # raises for tensors that live only inside a transform
+        return copy_inputs(args, kwargs)
+    except (RuntimeError, NotImplementedError, MemoryError):
+        return None
 
 
 def _literals(value: Any) -> Iterator[Any]:

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from ..model import Failure, Location, SkippedFrame, Variant
-from .describe import code_name, describe
+from .copies import kept_copy
+from .describe import code_name, describe, tensors_in
 from .record import Frame, Recorder
 from .seam import (
     CompileOptions,
@@ -27,7 +28,7 @@ from .seam import (
     unwrap,
 )
 
-__all__ = ["run_compiled", "run_eager"]
+__all__ = ["quiet", "run_compiled", "run_eager"]
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__))
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -39,9 +40,9 @@ def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant
     Raises:
         Exception: whatever the user's own function raises.
     """
-    with _quiet(), nested_compiles_run_as(None):
+    with quiet(), nested_compiles_run_as(None):
         output = unwrap(fn)(*args, **kwargs)
-    return Variant("eager", result=describe(output), output=_detached(output))
+    return Variant("eager", result=describe(output), needs_grad=_needs_grad(output), output=kept_copy(output))
 
 
 def run_compiled(
@@ -58,7 +59,7 @@ def run_compiled(
     """
     recorder = Recorder(honoured, options.backend, options.name)
     output, failure = None, None
-    with dynamo_state_kept(), _forgotten(recorder), _quiet(), observing(recorder):
+    with dynamo_state_kept(), _forgotten(recorder), quiet(), observing(recorder):
         compiled, callback = isolated(fn, recorder.backend, options, recorder)
         try:
             with nested_compiles_run_as(callback):
@@ -76,7 +77,8 @@ def run_compiled(
         compile_s=recorder.compile_s,
         error=failure,
         result=None if failure else describe(output),
-        output=_detached(output),
+        needs_grad=_needs_grad(output),
+        output=kept_copy(output),
     )
     return variant, recorder
 
@@ -100,7 +102,8 @@ def _forgotten(recorder: Recorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Neither prints nor warnings reach the user."""
     # what the user's code prints and what torch warns of belong to the user's own call
     level = logging.root.manager.disable
     logging.disable(max(level, logging.WARNING))
@@ -149,19 +152,5 @@ def _is_ours(file: str) -> bool:
     return file.startswith("<") or _is_torchs(file) or os.path.realpath(file).startswith(_HERE + os.sep)
 
 
-def _detached(value: Any, depth: int = 0) -> Any:
-    """A copy to keep: no autograd history, and not changed when state is put back."""
-    if isinstance(value, torch.Tensor):
-        try:
-            return value.detach().clone()
-        except (RuntimeError, NotImplementedError):
-            return value
-    if depth > 4:
-        return value
-    if type(value) in (list, tuple):
-        return type(value)(_detached(v, depth + 1) for v in value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_detached(v, depth + 1) for v in value))
-    if type(value) is dict:
-        return {k: _detached(v, depth + 1) for k, v in value.items()}
-    return value
+def _needs_grad(output: Any) -> bool:
+    return any(tensor.requires_grad for tensor in tensors_in(output))

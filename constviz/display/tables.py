@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.diff import diff
-from ..model import Comparison, Fold, Location, Outcome, Role, Variant
+from ..model import Assumption, Comparison, Fold, Location, Outcome, Role, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["constants", "folds", "graph_breaks", "guards", "nodes", "ops", "summary"]
+__all__ = ["assumptions", "constants", "folds", "graph_breaks", "guards", "nodes", "ops", "summary"]
 
 _COUNTS = ("graphs", "graph_breaks", "ops", "constants", "constant_bytes", "guards")
 _FOLDS = ("function", "location", "arguments", "result", "result_type", "nbytes", "outcome", "verdict", "reason")
@@ -45,6 +45,16 @@ def graph_breaks(comparison: Comparison) -> pd.DataFrame:
         for cut in variant.graph_breaks
     ]
     return _frame(("variant", "reason", "location", "hint"), rows)
+
+
+def assumptions(rows: Iterable[Assumption]) -> pd.DataFrame:
+    """One row for each thing that is taken for granted; ``holds`` is a nullable boolean."""
+    frame = _frame(
+        ("function", "expression", "guard", "expected", "current", "holds"),
+        [(a.function, a.expression, a.guard, a.expected, a.current or "", a.holds) for a in rows],
+    )
+    frame["holds"] = frame["holds"].astype("boolean")
+    return frame
 
 
 def guards(comparison: Comparison) -> pd.DataFrame:

@@ -31,6 +31,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from _summary(before, after)
     yield ""
     yield from _folds(after)
+    yield from _assumptions(comparison)
     for variant in comparison.variants.values():
         yield from _breaks(variant)
     failed = [v for v in comparison.variants.values() if v.error]
@@ -82,6 +83,18 @@ def _fold(fold: Fold) -> Iterator[str]:
     yield _fit(f"  {outcome}: {place}{middle(clean(fold_call(fold)), 60)}{became}")
     if fold.reason:
         yield _fit(f"      {fold.reason}")
+
+
+def _assumptions(comparison: Comparison) -> Iterator[str]:
+    rows = comparison.assumptions
+    if not rows:
+        return
+    yield ""
+    yield "the compiled program assumes, and does not check"
+    for row in rows[:_FOLDS]:
+        yield _fit(f"  {row.expression} stays {row.expected} (read by {row.function})")
+    if len(rows) > _FOLDS:
+        yield f"  and {len(rows) - _FOLDS} more: see report.assumptions"
 
 
 def _breaks(variant: Variant) -> Iterator[str]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from .calls import CompiledCall, Watch, nested_compiles_run_as, watch_calls
 from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
-from .options import CompileOptions, compiled_parts, options_for, unwrap
+from .options import CompileOptions, compiled_parts, freezes_parameters, options_for, unwrap
 from .tracing import Site, fx_node, has_own_mark, is_marked, observing
 
 __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_parts", "dynamo_state_kept",
-    "forget_code", "fx_node", "has_cache_entries", "has_own_mark", "is_marked", "isolated", "nested_compiles_run_as",
-    "observing", "options_for", "release_names", "unwrap", "watch_calls",
+    "forget_code", "freezes_parameters", "fx_node", "has_cache_entries", "has_own_mark", "is_marked", "isolated",
+    "nested_compiles_run_as", "observing", "options_for", "release_names", "unwrap", "watch_calls",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (
@@ -53,6 +53,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.variables.functions.UserFunctionVariable.__init__",
     "torch._dynamo.variables.functions.invoke_and_store_as_constant",
     "torch._dynamo.variables.nn_module.invoke_and_store_as_constant",
+    "torch._inductor.config.freezing",
     "torch._C._dynamo.eval_frame._debug_get_cache_entry_list",
     "torch._C._dynamo.eval_frame.reset_code",
     "torch._C._dynamo.eval_frame.set_code_exec_strategy",

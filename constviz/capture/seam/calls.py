@@ -47,7 +47,7 @@ class Watch:
     """An open watch; ``forget()`` makes functions already seen be reported again."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, Any] = {}
+        self.seen: dict[Any, Any] = {}
 
     def forget(self) -> None:
         self.seen.clear()
@@ -69,18 +69,10 @@ def watch_calls(on_call: Callable[[CompiledCall], None]) -> Iterator[Watch]:
         if id(callback) in seen or callback is None or callback is False:
             return original(callback)
         caller = sys._getframe(1)
-        if caller.f_code.co_name != "compile_wrapper":
-            return original(callback)
-        names = caller.f_locals
-        key: Any = id(callback)
-        options = options_of(names["self"])
-        if not type(options.backend).__name__.startswith("_TorchCompile"):  # one optimize() context, many functions
-            key = (id(callback), id(names["fn"]))
-            if key in seen:
-                return original(callback)
-        seen[key] = (callback, names["fn"])  # kept alive: ids are reused
-        fn = unwrap(names["fn"])
-        on_call(CompiledCall(fn, names["args"], names["kwargs"], options, function_name(fn)))
+        if caller.f_code.co_name == "compile_wrapper":
+            names = caller.f_locals
+            if (id(callback), id(names["fn"])) not in seen:
+                _tell(names, callback, seen, on_call)
         return original(callback)
 
     eval_frame._callback_from_stance = watched
@@ -89,3 +81,16 @@ def watch_calls(on_call: Callable[[CompiledCall], None]) -> Iterator[Watch]:
     finally:
         if eval_frame._callback_from_stance is watched:
             eval_frame._callback_from_stance = original
+
+
+def _tell(names: dict[str, Any], callback: Any, seen: dict[Any, Any], on_call: Callable[[CompiledCall], None]) -> None:
+    # ids are reused: what is seen is kept alive.  One optimize() context may serve many functions.
+    seen[id(callback), id(names["fn"])] = (callback, names["fn"])
+    try:
+        options = options_of(names["self"])
+        if type(options.backend).__name__.startswith("_TorchCompile"):
+            seen[id(callback)] = callback
+        fn = unwrap(names["fn"])
+    except Exception:  # another PyTorch, another shape of its insides: the user's call must go on
+        return
+    on_call(CompiledCall(fn, names["args"], names["kwargs"], options, function_name(fn)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["CompileOptions", "compiled_parts", "options_for", "options_of", "unwrap"]
+__all__ = ["CompileOptions", "compiled_parts", "freezes_parameters", "options_for", "options_of", "unwrap"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,16 @@ def options_for(**torch_compile_options: Any) -> CompileOptions:
     if parts is None:
         raise RuntimeError("torch.compile is disabled (disable=True or TORCHDYNAMO_DISABLE=1): nothing to capture")
     return parts[1]
+
+
+def freezes_parameters(options: CompileOptions) -> bool:
+    """Whether Inductor will burn in the parameters too, mark or no mark (``torch._inductor.config.freezing``)."""
+    if options.name != "inductor" or torch.is_grad_enabled():
+        return False
+    from torch._inductor import config
+
+    own = getattr(options.backend, "config", None)
+    return bool(own.get("freezing", config.freezing) if isinstance(own, dict) else config.freezing)
 
 
 def compiled_parts(fn: Any) -> tuple[Any, CompileOptions] | None:

@@ -88,6 +88,10 @@ def _site(tx: Any) -> Site:
     return Site(tx.output, Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line)))
 
 
+def _calls(graph: torch.fx.Graph) -> int:
+    return sum(node.op.startswith("call") for node in graph.nodes)
+
+
 def _source_name(source: Any) -> str:
     name = source.name
     return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
@@ -122,7 +126,7 @@ def observing(observer: Observer) -> Iterator[None]:
         observer.inlined(_site(parent), func.get_code(), fn, owner)
         if not is_marked(fn):
             return original(parent, func, *args, **kwargs)
-        known, made = set(parent.output.guards), len(graph.nodes)
+        known, made = set(parent.output.guards), _calls(graph)
         traced = False
         outer, sources = windows[-1] if windows else set(), set[str]()
         windows.append(sources)
@@ -133,7 +137,7 @@ def observing(observer: Observer) -> Iterator[None]:
         finally:
             new = {(guard.create_fn_name(), guard.name) for guard in parent.output.guards if guard not in known}
             outer |= windows.pop()
-            observer.read(_site(parent), fn, owner, new, sources, traced, len(graph.nodes) - made)
+            observer.read(_site(parent), fn, owner, new, sources, traced, _calls(graph) - made)
 
     def build(original: Any, tx: Any, value: Any, source: Any = None, *args: Any, **kwargs: Any) -> Any:
         # a number is guarded when it is used, often after its reader has returned: note who first named it

@@ -1,0 +1,181 @@
+"""Whether a fold may be trusted: a verdict, the reason in one sentence, and what to do about it in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..model import Fold, Outcome, Verdict
+
+__all__ = ["Evidence", "judge", "worst"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one fold besides its row."""
+
+    traced: bool = False
+    """Without its mark, Dynamo traced it from beginning to end, so all that it reads is known."""
+    assumptions: Sequence[str] = ()
+    """What it reads and nobody guards, in the user's words."""
+    library_calls: Sequence[str] = ()
+    takes_tensor: bool = False
+    makes_nodes: bool = True
+    """Without its mark it computes on tensors."""
+    symbolic: bool = False
+    """A size of a tensor argument is a symbol in the graph."""
+    dynamic: bool = True
+    """Sizes may become symbols at a later compile."""
+    owner_is_argument: bool = False
+    """It is a method of an object that the compiled function was given."""
+    passed_on: bool = False
+    """The result is an input of the graph, which stays an input."""
+    frozen: bool = False
+    """Inductor burns in the parameters as well."""
+    result: str = "number"
+    """``number``, ``tensor``, ``enum``, ``container`` or ``object``."""
+    written_in_graph: bool = False
+    """An operation of the graph writes into the result."""
+    leaves_graph: bool = False
+    """The result is returned as it is, or taken over a graph break."""
+    autograd: bool = False
+    """The result carries autograd history."""
+    mismatch: str | None = None
+    """How the first call of the compiled program differs from eager."""
+    asked: bool = False
+    repeat: str | None = None
+    values: str | None = None
+    sizes: str | None = None
+    draws: bool = False
+    writes: str | None = None
+    ambient: str | None = None
+    failed: str | None = None
+    unasked: str = field(default="")
+    """Why no probe was made."""
+
+
+def judge(fold: Fold, evidence: Evidence) -> tuple[Verdict, str, str]:
+    """The verdict on one fold, its reason, and advice."""
+    if fold.outcome is Outcome.ERROR:
+        return Verdict.UNSOUND, "with the mark the program fails", "take the mark off, or return a plain number"
+    if fold.outcome is not Outcome.FOLDED:
+        return Verdict.NOT_FOLDED, "", ""
+    for rule in (_shown_wrong, _cannot_be_listed, _holds_while):
+        found = rule(evidence)
+        if found is not None:
+            return found
+    if not evidence.asked:
+        why = evidence.unasked or "it was not asked again"
+        return Verdict.CONDITIONAL, f"it reads nothing that changes, but {why}", "allow probes to be sure"
+    why = "it answers from its arguments and its code alone, and did so when asked again"
+    return Verdict.SOUND, why, "keep the mark"
+
+
+Finding = tuple[Verdict, str, str]
+
+
+def _shown_wrong(e: Evidence) -> Finding | None:
+    rules = (
+        (e.mismatch, "the first call already differs from eager: {}", "take the mark off"),
+        (e.repeat, "asked again with the same arguments it answers otherwise: {}", "pass the value in as an argument"),
+        (
+            None if e.passed_on else e.values,
+            "its answer depends on the values of a tensor: {}",
+            "compute it in the graph, without the mark",
+        ),
+        (
+            e.sizes if e.symbolic else None,
+            "its answer depends on a size that the graph leaves open: {}",
+            "use the size itself, without the mark",
+        ),
+        (
+            "its result carries autograd history" if e.autograd else None,
+            "{}, which the second backward finds freed",
+            "return a leaf, or compute it in the graph",
+        ),
+        (
+            "an operation of the graph writes into it" if e.written_in_graph else None,
+            "its result is one tensor for all calls, and {}",
+            "clone it, or make it in the graph",
+        ),
+        (e.draws and "it draws random numbers" or None, "{}, once for all calls", "pass the number in as an argument"),
+    )
+    for fact, reason, advice in rules:
+        if fact:
+            return Verdict.UNSOUND, reason.format(fact), advice
+    return None
+
+
+def _cannot_be_listed(e: Evidence) -> Finding | None:
+    if e.traced:
+        return None
+    return (
+        Verdict.OPAQUE,
+        "Dynamo cannot trace it, so what it reads cannot be listed" + ("; asked again it agreed" if e.asked else ""),
+        "keep the mark only if you know that it never changes",
+    )
+
+
+def _holds_while(e: Evidence) -> Finding | None:
+    rules = (
+        (
+            "Inductor freezing is on" if e.frozen else None,
+            "{}: parameters are burned in too, with or without the mark",
+            "turn freezing off, or never change a parameter",
+        ),
+        (e.ambient, "outside of tracing it answers otherwise: {}", "pass the value in as an argument"),
+        (
+            ", ".join(e.assumptions[:3]) + (", ..." if len(e.assumptions) > 3 else "") if e.assumptions else None,
+            "sound while nothing changes in {}",
+            "pass it in as an argument, or compile anew after a change",
+        ),
+        (e.writes, "it changes {}, which now happens once a compile", "keep side effects out of it"),
+        (e.failed, "asked again it raised {}", "take the mark off, or look why"),
+        (
+            ", ".join(e.library_calls[:3]) if e.library_calls else None,
+            "sound while {} answers as it did, which nobody guards",
+            "pass the value in as an argument if it may change",
+        ),
+        (
+            e.sizes if e.dynamic else None,
+            "sound while sizes stay: {}; after another size Dynamo leaves the size open",
+            "compile with dynamic=False, or use the size itself",
+        ),
+        (
+            "its values" if e.takes_tensor and e.makes_nodes and not e.passed_on else None,
+            "it computes with a tensor argument; probes agreed, but {} are not guarded",
+            "compute it in the graph, without the mark",
+        ),
+        (
+            "another one gets this one's value" if e.owner_is_argument else None,
+            "it is a method of an object that the program was given: {}",
+            "pass the value in as an argument",
+        ),
+        (
+            "leaves the graph" if e.leaves_graph and e.result != "number" else None,
+            "its result {}, shared by all calls",
+            "clone it before returning it",
+        ),
+        (
+            "an Enum" if e.result == "enum" else None,
+            "its result is {}, which is not identical to itself in the graph",
+            "return a plain number or string",
+        ),
+        (
+            "can be changed" if e.result in ("container", "object") else None,
+            "its result {} and is shared by all calls",
+            "return a tuple or a plain number",
+        ),
+    )
+    for fact, reason, advice in rules:
+        if fact:
+            return Verdict.CONDITIONAL, reason.format(fact), advice
+    return None
+
+
+_ORDER = (Verdict.NOT_FOLDED, Verdict.SOUND, Verdict.CONDITIONAL, Verdict.OPAQUE, Verdict.UNSOUND)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of them; ``not_folded`` if there is none."""
+    return max(verdicts, key=_ORDER.index, default=Verdict.NOT_FOLDED)

@@ -1,0 +1,219 @@
+"""What the compiled program takes for granted: the guards that folding dropped, and whether each would still pass."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from ..expressions import readable
+from ..model import Assumption
+from .describe import code_name, describe, function_name
+from .readings import Expectation, Scope, UnreadableError, read
+from .record import Frame, GuardEntry, MarkedRead, Recorder
+
+__all__ = ["LiveAssumption", "dropped_guards", "function_of", "is_frame_of", "scope_of"]
+
+_ABOUT_CODE = {
+    "BUILTIN_MATCH", "CLASS_MATCH", "CLOSURE_MATCH", "DUPLICATE_INPUT", "EMPTY_NN_MODULE_HOOKS_DICT", "FUNCTION_MATCH",
+    "HASATTR", "MODULE_MATCH", "NAME_MATCH", "NN_MODULE", "NOT_PRESENT_IN_GENERIC_DICT", "NO_HASATTR", "SHAPE_ENV",
+    "TYPE_MATCH", "WEAKREF_ALIVE",
+}  # fmt: skip
+"""Guards that describe the code itself, or what a more telling guard says too."""
+
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
+_LIBRARY_CONSTANT = (torch.dtype, torch.layout, torch.device, torch.memory_format)
+
+
+class LiveAssumption:
+    """One dropped guard that can be read again.  Holds the objects it reads from."""
+
+    def __init__(self, functions: tuple[str, ...], entry: GuardEntry, scope: Scope, aliased: bool) -> None:
+        self.functions = functions
+        """The marked functions that read it."""
+        self.source = entry.guard.source
+        self.scope = scope
+        self.expression = in_users_words(self.source, scope)
+        value = entry.value
+        if self.source.startswith("___from_numpy("):  # Dynamo guards a tensor made of it
+            value = read(self.source, scope)
+        self.expected = Expectation(entry.guard.type, value, aliased)
+
+    def now(self) -> Assumption:
+        """Read it again.  Runs none of the user's code; takes microseconds."""
+        current, holds = None, None
+        try:
+            value = read(self.source, self.scope)
+        except UnreadableError:
+            pass
+        else:
+            holds = self.expected.holds(value)
+            current = Expectation(self.expected.guard_type, value).text if not holds else self.expected.text
+        return Assumption(
+            ", ".join(self.functions), self.expression, self.expected.guard_type, self.expected.text, current, holds
+        )
+
+
+def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssumption]:
+    """The guards of ``before`` that ``after`` lacks, each with the marked function that read it."""
+    folded = {id(function_of(r.fn)): r.fn for r in after.folds if r.marked and r.error is None}
+    names = {id(fn): function_name(fn) for fn in folded.values()}
+    kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
+    live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))}
+    owners = {e.guard.source: e.value for e in before.guard_entries}
+    results = [value for raw in after.folds for value in raw.tensors]
+    found: dict[tuple[str, str], LiveAssumption] = {}
+    for entry in before.guard_entries:
+        source = entry.guard.source
+        key = (entry.guard.type, source)
+        if key in kept or key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
+            continue
+        readers = [names[i] for i in _readers(entry, before) if i in names]
+        functions = tuple(dict.fromkeys(readers or names.values()))
+        if functions:
+            found[key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), _shares(entry.value, results))
+    return _distinct(found.values())
+
+
+def _distinct(found: Iterable[LiveAssumption]) -> list[LiveAssumption]:
+    """One for each value read: several guard types on one value say the same to a reader."""
+    rows: dict[tuple[tuple[str, ...], str, str], LiveAssumption] = {}
+    for assumption in found:
+        rows.setdefault((assumption.functions, assumption.source, assumption.expected.text), assumption)
+    return list(rows.values())
+
+
+def _is_about_state(entry: GuardEntry) -> bool:
+    source, value = entry.guard.source, entry.value
+    if entry.guard.type in _ABOUT_CODE or not entry.has_value or isinstance(value, _CODE):
+        return False
+    if "___stack" in source or "__builtins_dict__" in source or source.startswith("G['__import_"):
+        return False
+    if source.endswith((".__name__", ".__qualname__", ".__module__", ".__code__")):
+        return False
+    if re.fullmatch(r"L\['\w+'\]", source) and isinstance(value, torch.Tensor):
+        return False  # an input of the frame, not state
+    return not (isinstance(value, _LIBRARY_CONSTANT) and re.match(r"G\['torch'\]", source))
+
+
+def _owner(source: str) -> str:
+    """The expression whose item or attribute ``source`` is."""
+    match = re.fullmatch(r"(.*)(\[[^\[\]]*\]|\.\w+)", source)
+    return match[1] if match else source
+
+
+def _readers(entry: GuardEntry, before: Recorder) -> Iterator[int]:
+    """Ids of the marked functions that read a guard's value."""
+    key = (entry.guard.type, entry.guard.source)
+    own = [r for r in before.reads if key in r.guards]
+    seen = own or [r for r in before.reads if _looked_at(entry.guard.source, r)]
+    for found in seen:
+        yield id(found.fn)
+    if entry.frame is not None:
+        for fn in before.marked.values():
+            if is_frame_of(entry.frame, fn):
+                yield id(fn)
+
+
+def is_frame_of(frame: Frame, fn: Any) -> bool:
+    """Whether the frame ran the function itself, or what Dynamo resumed of it."""
+    code = getattr(fn, "__code__", None)
+    return code is not None and (frame.code is code or code_name(frame.code) == f"{code_name(code)} (resumed)")
+
+
+def function_of(fn: Any) -> Any:
+    """The function of a bound method; else the function itself."""
+    return getattr(fn, "__func__", fn)
+
+
+def _looked_at(source: str, found: MarkedRead) -> bool:
+    words = _words(found.fn)
+    for seen in found.sources:
+        if source == seen or (source.startswith(seen) and set(re.findall(r"\w+", source[len(seen) :])) <= words):
+            return True
+    return False
+
+
+def _words(fn: Any, depth: int = 2) -> set[str]:
+    """The names and string constants in a function and in the functions it names."""
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return set()
+    words = {"__closure__", "cell_contents", "__defaults__", "__dict__", *map(str, range(64)), *_code_words(code)}
+    if depth:
+        for name in code.co_names:
+            words |= _words(fn.__globals__.get(name), depth - 1)
+        for cell in fn.__closure__ or ():
+            try:
+                words |= _words(cell.cell_contents, depth - 1)
+            except ValueError:  # not yet filled
+                continue
+    return words
+
+
+def _code_words(code: types.CodeType) -> set[str]:
+    words = {*code.co_names, "_modules", "_parameters", "_buffers"}
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            words |= set(re.findall(r"\w+", constant))
+        elif isinstance(constant, types.CodeType):
+            words |= _code_words(constant)
+    return words
+
+
+def scope_of(frame: Frame | None, top: Any) -> Scope:
+    if frame is None:
+        return Scope({}, {}, {})
+    function = top.forward if isinstance(top, torch.nn.Module) else top
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    cells: dict[str, types.CellType] = {}
+    if code is not None and code_name(code) == code_name(frame.code):
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+    return Scope(frame.f_locals, frame.f_globals, cells)
+
+
+def _shares(value: Any, results: list[Any]) -> bool:
+    """Whether the graph holds this very storage, so that writes into it are seen."""
+    if not isinstance(value, torch.Tensor):
+        return any(value is result for result in results)
+    if any(hasattr(r, "__array_interface__") and r.__array_interface__["data"][0] == value.data_ptr() for r in results):
+        return True
+    try:
+        pointer = value.untyped_storage().data_ptr()
+        return any(isinstance(r, torch.Tensor) and r.untyped_storage().data_ptr() == pointer for r in results)
+    except (RuntimeError, NotImplementedError):
+        return False
+
+
+def in_users_words(source: str, scope: Scope) -> str:
+    """``L['k'].__closure__[0].cell_contents['n']`` is ``CFG['n']`` if ``CFG`` is what ``k`` closes over."""
+    source = re.sub(r"^___from_numpy\((.*)\)$", r"\1", source)
+    pattern = re.compile(r"^(.*?)\.__closure__\[(\d+)\]\.cell_contents")
+    text = source
+    while match := pattern.match(text):
+        try:
+            fn = read(match[1], scope)
+            name = fn.__code__.co_freevars[int(match[2])]
+        except (UnreadableError, AttributeError, IndexError):
+            break
+        scope = Scope({name: fn.__closure__[int(match[2])].cell_contents}, scope.globals, {})
+        text = f"L[{name!r}]" + text[match.end() :]
+    text = re.sub(r"dict\(([^()]+)\.__dict__\)\['(\w+)'\](?:\.__func__)?", r"\1.\2", text)
+    default = re.match(r"^(.*)\.__defaults__\[(\d+)\](.*)$", text)
+    if default:
+        return _default_in_words(default, scope)
+    return readable(text)
+
+
+def _default_in_words(match: re.Match[str], scope: Scope) -> str:
+    try:
+        fn = read(match[1], scope)
+        code = fn.__code__
+        name = code.co_varnames[code.co_argcount - len(fn.__defaults__) + int(match[2])]
+    except (UnreadableError, AttributeError, IndexError, TypeError):
+        return readable(match[0])
+    return f"default of {name} in {describe(fn).text.removeprefix('function ')}{match[3]}"

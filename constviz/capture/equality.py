@@ -1,0 +1,71 @@
+"""Whether two results are the same to a program that uses them: values, types, shapes, identity of what has one."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import torch
+
+from .describe import describe
+
+__all__ = ["difference"]
+
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
+
+
+def difference(expected: Any, actual: Any, *, exact: bool = False, depth: int = 0) -> str | None:
+    """The first difference as text, ``expected`` first; None if there is none.
+
+    Tensors are compared with the tolerances of :func:`torch.testing.assert_close` unless ``exact``, and their dtype,
+    shape and class must agree.  Enums and functions must be the very same object.
+    """
+    if isinstance(expected, torch.Tensor) and isinstance(actual, torch.Tensor):
+        return _tensors(expected, actual, exact)
+    if expected is actual:
+        return None
+    if isinstance(expected, (enum.Enum, *_CODE)) or isinstance(actual, (enum.Enum, *_CODE)):
+        return _said(expected, actual)
+    if type(expected) is not type(actual):
+        return _said(expected, actual)
+    if depth < 6 and isinstance(expected, dict):
+        if list(expected) != list(actual):
+            return _said(expected, actual)
+        pairs = [(expected[key], actual[key]) for key in expected]
+    elif depth < 6 and isinstance(expected, (list, tuple)):
+        if len(expected) != len(actual):
+            return _said(expected, actual)
+        pairs = list(zip(expected, actual, strict=True))
+    else:
+        return _plain(expected, actual)
+    return next((d for a, b in pairs if (d := difference(a, b, exact=exact, depth=depth + 1))), None)
+
+
+def _tensors(expected: torch.Tensor, actual: torch.Tensor, exact: bool) -> str | None:
+    if type(expected) is not type(actual) and torch.nn.Parameter not in (type(expected), type(actual)):
+        return f"{type(expected).__name__} became {type(actual).__name__}"
+    tolerance: dict[str, float] = {"rtol": 0, "atol": 0} if exact else {}
+    try:
+        torch.testing.assert_close(actual.detach(), expected.detach(), equal_nan=True, **tolerance)  # type: ignore[arg-type]
+    except AssertionError:
+        return _said(expected, actual)
+    except Exception:  # nested, sparse, meta: what cannot be compared is not called different
+        return None
+    return None
+
+
+def _plain(expected: Any, actual: Any) -> str | None:
+    if isinstance(expected, float) and expected != expected and actual != actual:
+        return None
+    if getattr(type(expected), "__eq__", None) is object.__eq__:  # fresh objects of one class: nothing to compare
+        return None
+    try:
+        same = bool(expected == actual)
+    except Exception:  # arrays and others whose == gives no single answer
+        return None if describe(expected).text == describe(actual).text else _said(expected, actual)
+    return None if same else _said(expected, actual)
+
+
+def _said(expected: Any, actual: Any) -> str:
+    return f"{describe(expected).text} became {describe(actual).text}"

@@ -1,0 +1,237 @@
+"""Reading a value again by Dynamo's name for it, without running any of the user's code."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import enum
+import functools
+import inspect
+import itertools
+import re
+import sys
+import threading
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .describe import describe
+
+__all__ = ["Expectation", "Scope", "UnreadableError", "read"]
+
+_SMALL = 4096
+"""Elements up to which a tensor is compared each time; larger ones only when autograd says they were written."""
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout)
+_FIELD = type(vars(collections.namedtuple("_", "x"))["x"])
+_STORED = (types.MemberDescriptorType, types.GetSetDescriptorType, _FIELD)
+
+
+class UnreadableError(LookupError):
+    """The value is gone, or could only be had by running code."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a name is looked up: the locals and globals of the frame whose guard it is."""
+
+    local: Mapping[str, Any]
+    globals: Mapping[str, Any]
+    cells: Mapping[str, types.CellType]
+    """Closure cells: a variable of an enclosing function may be bound anew."""
+
+
+def read(name: str, scope: Scope) -> Any:
+    """The value that ``name`` (``G['CFG']['scale']``, ``L['self'].training``) stands for now.
+
+    Raises:
+        UnreadableError: there is no such thing any more, or a property or ``__getattr__`` would have to run.
+    """
+    return _read(_parsed(name), scope)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(name: str) -> ast.expr:
+    try:
+        return ast.parse(name.strip(), mode="eval").body
+    except SyntaxError:
+        raise UnreadableError(name) from None
+
+
+def _read(node: ast.expr, scope: Scope) -> Any:
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in ("L", "G"):
+        return _variable(node.value.id, _read(node.slice, scope), scope)
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Subscript):
+        return _item(_read(node.value, scope), _read(node.slice, scope))
+    if isinstance(node, ast.Attribute):
+        return _attribute(_read(node.value, scope), node.attr)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        return _call(node.func.id, _read(node.args[0], scope))
+    raise UnreadableError(ast.dump(node))
+
+
+def _variable(kind: str, name: Any, scope: Scope) -> Any:
+    alias = re.fullmatch(r"__import_(\w+)", str(name))
+    if kind == "G" and alias and name not in scope.globals:  # Dynamo's own name for an imported module
+        return _module(alias[1].replace("_dot_", "."))
+    try:
+        if kind == "L" and name in scope.cells:
+            return scope.cells[name].cell_contents
+        return (scope.local if kind == "L" else scope.globals)[name]
+    except (KeyError, ValueError):
+        raise UnreadableError(str(name)) from None
+
+
+def _module(name: str) -> Any:
+    if name not in sys.modules:
+        raise UnreadableError(name)
+    return sys.modules[name]
+
+
+def _item(owner: Any, key: Any) -> Any:
+    for kind in (dict, list, tuple):
+        if isinstance(owner, kind):
+            try:
+                return kind.__getitem__(owner, key)  # type: ignore[index]
+            except (KeyError, IndexError, TypeError):
+                raise UnreadableError(repr(key)) from None
+    raise UnreadableError(f"{type(owner).__name__}[{key!r}]")
+
+
+def _call(name: str, value: Any) -> Any:
+    if name == "type":
+        return type(value)
+    if name == "dict" and isinstance(value, (dict, types.MappingProxyType)):
+        return dict(value)
+    if name == "___from_numpy":
+        return value
+    if name == "__import__" and isinstance(value, str):
+        return _module(value)
+    raise UnreadableError(name)
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    if isinstance(owner, types.ModuleType):
+        if name in vars(owner):
+            return vars(owner)[name]
+        if owner.__name__.split(".")[0] == "torch":  # torch.backends flags are properties, of torch's own
+            return getattr(owner, name)
+        return _module(f"{owner.__name__}.{name}")
+    if isinstance(owner, threading.local):
+        owner = types.SimpleNamespace(**owner.__dict__)
+    try:
+        own = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        own = {}
+    if not isinstance(owner, type):
+        if name == "__dict__":
+            return own
+        if name in own:
+            return own[name]
+        for table in ("_parameters", "_buffers", "_modules") if isinstance(owner, torch.nn.Module) else ():
+            if name in own.get(table, {}):
+                return own[table][name]
+    if name == "__dict__" and isinstance(owner, type):
+        return owner.__dict__
+    missing = object()
+    static = inspect.getattr_static(owner, name, missing)
+    if static is missing:
+        raise UnreadableError(name)
+    if isinstance(static, _STORED):
+        try:
+            return static.__get__(owner, type(owner))
+        except (AttributeError, ValueError):
+            raise UnreadableError(name) from None
+    if isinstance(static, staticmethod):
+        return static.__func__
+    if isinstance(static, property) or (hasattr(type(static), "__get__") and not isinstance(static, _FUNCTIONS)):
+        raise UnreadableError(name)
+    return static
+
+
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, classmethod)
+
+
+# -- what a value was, to be compared with what it is ------------------------------------------------------------
+
+
+class Expectation:
+    """What a guard would have checked: the value seen while tracing, in the form that its guard type compares."""
+
+    def __init__(self, guard_type: str, value: Any, aliased: bool = False) -> None:
+        self.guard_type = guard_type
+        self.aliased = aliased
+        """The graph holds this very tensor or array: writes into it are seen, only another object is not."""
+        self.text = _expected_text(guard_type, value)
+        self._value = value
+        self._content: torch.Tensor | None = None
+        self._version = 0
+        if isinstance(value, torch.Tensor) and value.device.type != "meta":
+            self._content = value.detach().clone()
+            self._version = 0 if value.is_inference() else value._version
+        self._array = value.copy() if type(value).__name__ == "ndarray" else None
+        self._shape = _outline(guard_type, value)
+
+    def holds(self, now: Any) -> bool:
+        """Whether ``now`` would have passed."""
+        if isinstance(self._value, itertools.count):
+            return True  # an iterator that has moved on: nothing to compare
+        if self._shape is not None:
+            return _outline(self.guard_type, now) == self._shape
+        if isinstance(self._value, torch.Tensor):
+            return self._same_tensor(now)
+        if isinstance(self._value, enum.Enum) or not isinstance(self._value, _PLAIN):
+            return (now is self._value and self.aliased) or self._same_object(now)
+        if type(now) is not type(self._value):
+            return False
+        return bool(now == self._value) or bool(now != now and self._value != self._value)  # NaN is itself
+
+    def _same_object(self, now: Any) -> bool:
+        if self._array is not None:
+            return _equal_arrays(now, self._array)
+        return now is self._value
+
+    def _same_tensor(self, now: Any) -> bool:
+        if not isinstance(now, torch.Tensor):
+            return False
+        if now is self._value:
+            if self.aliased or self._content is None:
+                return True
+            if now.numel() > _SMALL and not now.is_inference() and now._version == self._version:
+                return True
+        if self._content is None or now.shape != self._content.shape or now.dtype != self._content.dtype:
+            return False
+        try:
+            return bool(torch.equal(now.detach(), self._content))
+        except RuntimeError:
+            return False
+
+
+def _outline(guard_type: str, value: Any) -> Any:
+    if guard_type == "TYPE_MATCH":
+        return type(value)
+    if guard_type in ("SEQUENCE_LENGTH", "TUPLE_ITERATOR_LEN") and isinstance(value, (list, tuple, dict, set)):
+        return len(value)
+    if guard_type.startswith("DICT_") and isinstance(value, dict):
+        return tuple(k if isinstance(k, _PLAIN) else id(k) for k in value)
+    return None
+
+
+def _expected_text(guard_type: str, value: Any) -> str:
+    if guard_type == "TYPE_MATCH":
+        return type(value).__name__
+    if guard_type == "SEQUENCE_LENGTH" and isinstance(value, (list, tuple, dict, set)):
+        return f"{len(value)} items"
+    return describe(value).text
+
+
+def _equal_arrays(a: Any, b: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not (isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray)):
+        return False
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

@@ -1,0 +1,18 @@
+"""A report as a piece of HTML that a notebook's sanitizer leaves whole: the picture as an image, and the text."""
+
+from __future__ import annotations
+
+import base64
+import html
+
+__all__ = ["as_html"]
+
+
+def as_html(svg: str, text: str) -> str:
+    """The picture as a data URI, and the text below it.
+
+    >>> as_html("<svg/>", "a < b")
+    '<img alt="diagram" src="data:image/svg+xml;base64,PHN2Zy8+"/><pre>a &lt; b</pre>'
+    """
+    data = base64.b64encode(svg.encode("utf-8", "replace")).decode()
+    return f'<img alt="diagram" src="data:image/svg+xml;base64,{data}"/><pre>{html.escape(text)}</pre>'
