@@ -20,8 +20,13 @@ CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 if not CASES.is_dir():
     pytest.skip(f"the measured programs are not beside this checkout ({CASES.name})", allow_module_level=True)
 
-SELF_CONTAINED = set(["03", "81", "97", "98", "103", "105", "107", "115", "117", "118", "119", "149", "151", "152", "154", "161", "170", "174", "185", "186"])
-"""Programs whose marked function reads nothing but its arguments, its code and guarded global state (by their source)."""
+# fmt: off
+SELF_CONTAINED = {
+    "03", "81", "97", "98", "103", "105", "107", "115", "117", "118", "119", "149", "151", "152", "154", "161", "170",
+    "174", "185", "186",
+}
+# fmt: on
+"""Programs whose marked function, by its source, reads only its arguments, its code and guarded global state."""
 
 VERDICTS: dict[str, str] = {}
 

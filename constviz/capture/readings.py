@@ -182,7 +182,7 @@ class Expectation:
         if isinstance(self._value, itertools.count):
             return True  # an iterator that has moved on: nothing to compare
         if self._shape is not None:
-            return _outline(self.guard_type, now) == self._shape
+            return bool(_outline(self.guard_type, now) == self._shape)
         if isinstance(self._value, torch.Tensor):
             return self._same_tensor(now)
         if isinstance(self._value, enum.Enum) or not isinstance(self._value, _PLAIN):
