@@ -12,6 +12,8 @@ from programs import mark
 import constviz
 from constviz.model import Outcome, Role
 
+TORCH = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
 
 def variants(fn, *args, **options):
     return constviz.compare(fn, args=args, **{"backend": "eager", **options}).variants
@@ -133,7 +135,10 @@ def test_arguments_that_cannot_be_constants_break_the_graph():
         return len(xs)
 
     (fold,) = folds(lambda x: x * length([x, x]), torch.ones(1))
-    assert fold.outcome is Outcome.GRAPH_BREAK and "conversion failed" in fold.reason
+    if TORCH < (2, 12):  # before, Dynamo failed on it
+        assert fold.outcome is Outcome.ERROR
+    else:
+        assert fold.outcome is Outcome.GRAPH_BREAK and "conversion failed" in fold.reason
 
 
 class Callable:

@@ -19,7 +19,7 @@ from .copies import copy_inputs, kept_copy
 from .describe import code_name, describe, tensors_in
 from .graphs import from_fx, source_line
 from .modes import ambient_modes
-from .seam import Site, fx_node, is_marked
+from .seam import Site, fx_node, is_marked, realized
 
 __all__ = ["Frame", "GuardEntry", "InlinedCall", "MarkedRead", "RawFold", "Recorder", "definition_of", "split_reason"]
 
@@ -217,6 +217,8 @@ class Recorder:
 
     def constant_used(self, constant: Any) -> None:
         source = self._sources.get(id(constant))
+        if source is None:  # a number of torch 2.11 is lazy: what is used is not the object that was returned
+            source = next((s for s in self._sources.values() if realized(s[0]) is constant), None)
         if source is not None:
             self._pending.append((source[1], constant.value))
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 from .calls import CompiledCall, Watch, nested_compiles_run_as, watch_calls
 from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
 from .options import CompileOptions, compiled_parts, freezes_parameters, options_for, unwrap
-from .tracing import Site, fx_node, has_own_mark, is_marked, observing
+from .tracing import Site, fx_node, has_own_mark, is_marked, observing, realized
 
 __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_parts", "dynamo_state_kept",
     "forget_code", "freezes_parameters", "fx_node", "has_cache_entries", "has_own_mark", "is_marked", "isolated",
-    "nested_compiles_run_as", "observing", "options_for", "release_names", "unwrap", "watch_calls",
+    "nested_compiles_run_as", "observing", "options_for", "realized", "release_names", "unwrap", "watch_calls",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (

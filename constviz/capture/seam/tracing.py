@@ -15,7 +15,7 @@ from ..describe import code_name
 from ..graphs import source_line
 from .patching import patched
 
-__all__ = ["Observer", "Site", "fx_node", "has_own_mark", "is_marked", "observing"]
+__all__ = ["Observer", "Site", "fx_node", "has_own_mark", "is_marked", "observing", "realized"]
 
 _MARK = "_dynamo_marked_constant"
 
@@ -90,6 +90,11 @@ def _site(tx: Any) -> Site:
 
 def _calls(graph: torch.fx.Graph) -> int:
     return sum(node.op.startswith("call") for node in graph.nodes)
+
+
+def realized(variable: Any) -> Any:
+    """What a lazy variable became when it was first used; the variable itself if it is not lazy."""
+    return getattr(getattr(variable, "_cache", None), "vt", None) or variable
 
 
 def _source_name(source: Any) -> str:
