@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 __all__ = ["readable"]
@@ -15,6 +16,7 @@ _STEPS = [
 ]
 
 
+@functools.lru_cache(maxsize=8192)
 def readable(name: str) -> str:
     """The expression behind a Dynamo source name.
 

@@ -11,7 +11,7 @@ import torch
 
 from ..model import Dim, Value
 
-__all__ = ["code_name", "describe", "dims", "dtype_name", "function_name", "storage_bytes", "tensors_in"]
+__all__ = ["brief", "code_name", "describe", "dims", "dtype_name", "function_name", "storage_bytes", "tensors_in"]
 
 _WIDTH = 80
 _ITEMS = 6
@@ -33,6 +33,11 @@ def describe(value: Any) -> Value:
             nbytes=nbytes,
         )
     return Value(text=_shorten(_text(value, 0)), type=type(value).__name__, nbytes=nbytes)
+
+
+def brief(value: Any) -> str:
+    """The text of :func:`describe`, without looking for tensors inside."""
+    return _shorten(_text(value, 0))
 
 
 def dims(shape: Any) -> tuple[Dim, ...]:

@@ -16,7 +16,7 @@ import torch.fx
 from ..expressions import readable
 from ..model import Argument, Graph, GraphBreak, Guard, Location, Value
 from .copies import copy_inputs, kept_copy
-from .describe import code_name, describe, tensors_in
+from .describe import brief, code_name, describe, tensors_in
 from .graphs import from_fx, source_line
 from .modes import ambient_modes
 from .seam import Site, fx_node, is_marked, realized
@@ -323,7 +323,7 @@ def _break_reason(frame: Frame | None, reason: Any) -> str | None:
 
 
 def _guard(entry: Any, frame: Frame | None) -> GuardEntry:
-    text = describe(entry.value).text if entry.has_value else ""
+    text = brief(entry.value) if entry.has_value else ""
     name = str(entry.orig_guard.name)
     guard = Guard(entry.guard_type, readable(name), text, name)
     return GuardEntry(guard, entry.value if entry.has_value else None, entry.has_value, frame)
