@@ -87,8 +87,8 @@ def execute(notebook: Any) -> None:
 
     kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
     # without widget state every report stays as its static picture, which needs no script from a network
-    quiet = ["--log-level=ERROR"]
-    NotebookClient(notebook, km=kernel, timeout=600, store_widget_state=False, extra_arguments=quiet).execute()
+    options = {"timeout": 600, "store_widget_state": False, "record_timing": False}
+    NotebookClient(notebook, km=kernel, extra_arguments=["--log-level=ERROR"], **options).execute()
 
 
 def as_html(notebook: Any) -> str:
