@@ -16,11 +16,12 @@ import torch
 from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import function_name
+from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
 from .capture.live import LiveCapture
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
-from .capture.record import Recorder, definition_of
+from .capture.record import Recorder
 from .capture.seam import CompiledCall, CompileOptions, compiled_parts, has_cache_entries, options_for, unwrap
 from .capture.variants import run_compiled, run_eager
 from .model import Comparison, Mark, Outcome, Variant

@@ -12,8 +12,9 @@ import torch
 from ..expressions import readable
 from ..model import Assumption
 from .describe import code_name, describe, function_name
+from .events import Frame, GuardEntry, MarkedRead
 from .readings import Expectation, Scope, UnreadableError, read
-from .record import Frame, GuardEntry, MarkedRead, Recorder
+from .record import Recorder
 
 __all__ = ["LiveAssumption", "dropped_guards", "function_of", "is_frame_of", "scope_of"]
 

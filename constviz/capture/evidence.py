@@ -16,10 +16,11 @@ from ..model import Fold, Node, Outcome, Variant
 from .assumptions import LiveAssumption, function_of, is_frame_of
 from .describe import function_name, tensors_in
 from .equality import difference
+from .events import RawFold
 from .leads import library_calls
 from .preserve import Snapshot
 from .probes import Answers, probe
-from .record import RawFold, Recorder
+from .record import Recorder
 from .seam import CompileOptions, freezes_parameters
 
 __all__ = ["FirstCall", "judged"]

@@ -12,7 +12,8 @@ import torch
 
 from ..model import Fold, Location, Outcome
 from .describe import function_name
-from .record import Recorder, definition_of
+from .events import definition_of
+from .record import Recorder
 from .seam import compiled_parts, has_own_mark, is_marked, unwrap
 
 __all__ = ["inert_folds"]

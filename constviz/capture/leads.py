@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .describe import describe
+from .reach import is_library
 
 __all__ = ["library_calls", "names_read"]
 
@@ -55,7 +56,7 @@ def _library_calls(fn: Any, depth: int, done: set[Any]) -> Iterator[str]:
         if not callable(value) or isinstance(value, type):
             continue
         module = getattr(value, "__module__", None) or ""
-        if isinstance(value, types.FunctionType) and not _is_library(value):
+        if isinstance(value, types.FunctionType) and not is_library(value.__code__.co_filename):
             if depth:
                 yield from _library_calls(value, depth - 1, done)
         elif not _is_plain(chain, value, module):
@@ -70,12 +71,6 @@ def _is_plain(chain: tuple[str, ...], value: Any, module: str) -> bool:
         is_op = isinstance(value, types.BuiltinFunctionType) or module in ("torch.functional", "torch.nn.functional")
         return chain[-1] in _GUARDED or (is_op and not chain[-1].startswith(("is_", "get_")))
     return getattr(value, "__self__", None) is not None and not isinstance(value.__self__, types.ModuleType)
-
-
-def _is_library(fn: types.FunctionType) -> bool:
-    from .preserve import is_library
-
-    return is_library(fn.__code__.co_filename)
 
 
 def _chains(fn: Any) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..model import Fold, Graph, Node, Outcome, Variant
 from .describe import function_name
+from .events import Frame, RawFold, definition_of, split_reason
 from .inert import inert_folds
-from .record import Frame, RawFold, Recorder, definition_of, split_reason
+from .record import Recorder
 
 __all__ = ["with_folds"]
 

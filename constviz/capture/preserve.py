@@ -10,7 +10,6 @@ import itertools
 import os
 import random
 import sys
-import sysconfig
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -20,8 +19,9 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .copies import put_back
+from .reach import is_library, is_opaque, names_in, slots_of
 
-__all__ = ["Snapshot", "is_library", "kept"]
+__all__ = ["Snapshot", "kept"]
 
 _LIMIT = 200_000
 """Objects looked at before a snapshot stops following references."""
@@ -29,15 +29,7 @@ _LIMIT = 200_000
 _LEAF_TYPES = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, types.CodeType, range,
 )  # fmt: skip
-_LIBRARY_ROOTS = tuple(
-    os.path.realpath(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")
-)
 
-_OPAQUE_ROOTS = (sys.stdlib_module_names - {"argparse", "builtins", "collections", "dataclasses", "types"}) | {
-    "IPython", "comm", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "pandas", "tornado", "traitlets",
-    "zmq",
-}  # fmt: skip
-"""Whose objects are left alone: other threads work on them, and no traced program computes with them."""
 
 Undo = Callable[[], None]
 
@@ -197,7 +189,7 @@ class Snapshot:
             queue.append(fn.__dict__)
         if is_library(fn.__code__.co_filename):
             return
-        self._keep_names(fn.__globals__, _names(fn.__code__), queue)
+        self._keep_names(fn.__globals__, names_in(fn.__code__), queue)
 
     def _keep_names(self, namespace: dict[str, Any], names: set[str], queue: collections.deque[Any]) -> None:
         absent = object()
@@ -266,7 +258,7 @@ class Snapshot:
             self._remember(bits.state, functools.partial(setattr, bits, "state"))
         elif isinstance(value, threading.local):
             queue.append(value.__dict__)
-        elif not _is_opaque(type(value)):
+        elif not is_opaque(type(value)):
             queue.append(type(value))
             self._keep_kind(value)
             self._keep_attributes(value, queue)
@@ -294,7 +286,7 @@ class Snapshot:
         self._undo.append(lambda: put(state) and None)
 
     def _keep_slots(self, value: Any, queue: collections.deque[Any]) -> None:
-        slots = {name for cls in type(value).__mro__ for name in _slots(cls)}
+        slots = {name for cls in type(value).__mro__ for name in slots_of(cls)}
         values = {name: getattr(value, name) for name in sorted(slots) if hasattr(value, name)}
         if not values:
             return
@@ -331,33 +323,3 @@ def _uninitialize(tensor: Any, kind: type) -> None:
 def _count_from(text: str) -> Any:
     numbers = [float(n) if "." in n or "e" in n else int(n) for n in text[len("count(") : -1].split(", ")]
     return itertools.count(*numbers)
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    module = sys.modules.get(cls.__module__)
-    if is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
-        return ()
-    slots = cls.__dict__.get("__slots__", ())
-    slots = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in slots if name not in ("__dict__", "__weakref__"))
-
-
-def _is_opaque(cls: type) -> bool:
-    module = cls.__module__ or ""
-    return module.split(".")[0] in _OPAQUE_ROOTS or module.startswith("torch._")
-
-
-def _names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _names(constant)
-    return names
-
-
-@functools.cache
-def is_library(file: str | None) -> bool:
-    """Whether a source file belongs to the standard library or an installed package."""
-    if not file or file.startswith("<"):
-        return False
-    return os.path.realpath(file).startswith(_LIBRARY_ROOTS)

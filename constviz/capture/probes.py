@@ -14,9 +14,9 @@ from .assumptions import LiveAssumption
 from .copies import copy_inputs, kept_copy
 from .describe import describe, tensors_in
 from .equality import difference
+from .events import RawFold
 from .modes import under
 from .preserve import Snapshot, kept
-from .record import RawFold
 from .variants import quiet
 
 __all__ = ["Answers", "probe"]

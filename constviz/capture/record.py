@@ -1,4 +1,4 @@
-"""What one capture saw: frames, folds, graphs, graph breaks and guards, collected while Dynamo traces."""
+"""Collects what happens while Dynamo traces: frames, folds, graphs, graph breaks and guards of one capture."""
 
 from __future__ import annotations
 
@@ -7,111 +7,21 @@ import inspect
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 import torch.fx
 
 from ..expressions import readable
-from ..model import Argument, Graph, GraphBreak, Guard, Location, Value
+from ..model import Argument, Graph, GraphBreak, Guard
 from .copies import copy_inputs, kept_copy
 from .describe import brief, code_name, describe, tensors_in
-from .graphs import from_fx, source_line
+from .events import Frame, GuardEntry, InlinedCall, MarkedRead, RawFold, first_line, split_reason
+from .graphs import from_fx
 from .modes import ambient_modes
 from .seam import Site, fx_node, is_marked, realized
 
-__all__ = ["Frame", "GuardEntry", "InlinedCall", "MarkedRead", "RawFold", "Recorder", "definition_of", "split_reason"]
-
-
-@dataclass
-class RawFold:
-    """One attempt to fold a call, as it happened."""
-
-    fn: Any
-    site: Site
-    arguments: tuple[Argument, ...] = ()
-    result: Value | None = None
-    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
-    """The arguments, tensors copied before the call; None if they cannot be (inside ``vmap``, say)."""
-    modes: Any = None
-    """Grad mode and autocast, as they were."""
-    returned: Any = None
-    """The result itself, in which the program may write."""
-    answer: Any = None
-    """The result as it was."""
-    passed_on: bool = False
-    """The result is one of the arguments."""
-    error: BaseException | None = None
-    target: str | None = None
-    """The ``get_attr`` target that holds a tensor result."""
-    parents: tuple[int, ...] = ()
-    """For a constant Dynamo computed from others: the positions of those folds."""
-    marked: bool = True
-    tensors: tuple[Any, ...] = ()
-    """The tensors and arrays in the result, themselves."""
-    consumers: list[torch.fx.Node] = field(default_factory=list)
-
-
-@dataclass
-class Frame:
-    """One function that Dynamo tried to compile."""
-
-    code: types.CodeType
-    f_globals: dict[str, Any]
-    f_locals: dict[str, Any]
-    had_entries: bool
-    attempts: list[Any] = field(default_factory=list)
-    folds: list[int] = field(default_factory=list)
-    graphs: list[int] = field(default_factory=list)
-    compiled: bool = False
-    skip_reason: str = ""
-    break_reason: str = ""
-    unsupported: str = ""
-    """The last construct in it that Dynamo could not trace."""
-    error: BaseException | None = None
-
-    @property
-    def location(self) -> Location:
-        return _code_location(self.code)
-
-
-@dataclass(frozen=True)
-class InlinedCall:
-    """A function whose body Dynamo traced, and the line that called it."""
-
-    code: types.CodeType
-    fn: Any
-    owner: Any
-    site: Location
-
-
-@dataclass(frozen=True)
-class GuardEntry:
-    """A guard with the live value that it checked, and the frame it was made for."""
-
-    guard: Guard
-    value: Any
-    has_value: bool
-    frame: Frame | None
-
-
-@dataclass(frozen=True)
-class MarkedRead:
-    """What one call of a marked function read while its body was traced, its mark being ignored."""
-
-    fn: Any
-    owner: Any
-    """The instance, for a method."""
-    site: Location
-    guards: frozenset[tuple[str, str]]
-    """The guards that its body added: Dynamo's type and name of each."""
-    sources: frozenset[str]
-    """Dynamo's names for all that it looked at."""
-    traced: bool
-    """False if Dynamo could not trace it to the end."""
-    nodes: int
-    """How many graph nodes it made; none means that it computed nothing on tensors."""
+__all__ = ["Recorder"]
 
 
 class Recorder:
@@ -313,13 +223,10 @@ class Recorder:
         return tuple(entry for _, entries in self._guards.values() for entry in entries)
 
 
-# -- small readers -----------------------------------------------------------------------------------------------
-
-
 def _break_reason(frame: Frame | None, reason: Any) -> str | None:
     if reason is None or not reason.graph_break:
         return None
-    return (frame.break_reason if frame else "") or _first_line(reason.reason)
+    return (frame.break_reason if frame else "") or first_line(reason.reason)
 
 
 def _guard(entry: Any, frame: Frame | None) -> GuardEntry:
@@ -327,17 +234,6 @@ def _guard(entry: Any, frame: Frame | None) -> GuardEntry:
     name = str(entry.orig_guard.name)
     guard = Guard(entry.guard_type, readable(name), text, name)
     return GuardEntry(guard, entry.value if entry.has_value else None, entry.has_value, frame)
-
-
-def _code_location(code: types.CodeType) -> Location:
-    line = code.co_firstlineno
-    return Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line))
-
-
-def definition_of(fn: Any) -> Location | None:
-    """Where a function is defined; None for what has no Python code."""
-    code = getattr(inspect.unwrap(fn) if callable(fn) else fn, "__code__", None)
-    return None if code is None else _code_location(code)
 
 
 def _arguments(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Argument, ...]:
@@ -368,15 +264,3 @@ def _literals(value: Any) -> Iterator[Any]:
         yield from _literals([value.start, value.stop, value.step])
     else:
         yield value
-
-
-def split_reason(message: str) -> dict[str, str]:
-    """Dynamo's message for an unsupported construct, in its parts."""
-    lines = [line.strip() for line in message.splitlines()]
-    explanation = [line.removeprefix("Explanation:").strip() for line in lines if line.startswith("Explanation:")]
-    hints = [line.removeprefix("Hint:").strip() for line in lines if line.startswith("Hint:")]
-    return {"reason": _first_line(message), "explanation": " ".join(explanation), "hint": " ".join(hints)}
-
-
-def _first_line(message: str) -> str:
-    return next((line.strip() for line in str(message).splitlines() if line.strip()), "")

@@ -16,7 +16,8 @@ import torch
 from ..model import Failure, Location, SkippedFrame, Variant
 from .copies import kept_copy
 from .describe import code_name, describe, tensors_in
-from .record import Frame, Recorder
+from .events import Frame
+from .record import Recorder
 from .seam import (
     CompileOptions,
     dynamo_state_kept,

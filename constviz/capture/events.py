@@ -1,0 +1,136 @@
+"""What happens while Dynamo traces: a frame, a fold, an inlined call, a guard, what a marked function read."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.fx
+
+from ..model import Argument, Guard, Location, Value
+from .describe import code_name
+from .graphs import source_line
+from .seam import Site
+
+__all__ = [
+    "Frame", "GuardEntry", "InlinedCall", "MarkedRead", "RawFold", "code_location", "definition_of", "first_line",
+    "split_reason",
+]  # fmt: skip
+
+
+@dataclass
+class RawFold:
+    """One attempt to fold a call, as it happened."""
+
+    fn: Any
+    site: Site
+    arguments: tuple[Argument, ...] = ()
+    result: Value | None = None
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """The arguments, tensors copied before the call; None if they cannot be (inside ``vmap``, say)."""
+    modes: Any = None
+    """Grad mode and autocast, as they were."""
+    returned: Any = None
+    """The result itself, in which the program may write."""
+    answer: Any = None
+    """The result as it was."""
+    passed_on: bool = False
+    """The result is one of the arguments."""
+    error: BaseException | None = None
+    target: str | None = None
+    """The ``get_attr`` target that holds a tensor result."""
+    parents: tuple[int, ...] = ()
+    """For a constant Dynamo computed from others: the positions of those folds."""
+    marked: bool = True
+    tensors: tuple[Any, ...] = ()
+    """The tensors and arrays in the result, themselves."""
+    consumers: list[torch.fx.Node] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """One function that Dynamo tried to compile."""
+
+    code: types.CodeType
+    f_globals: dict[str, Any]
+    f_locals: dict[str, Any]
+    had_entries: bool
+    attempts: list[Any] = field(default_factory=list)
+    folds: list[int] = field(default_factory=list)
+    graphs: list[int] = field(default_factory=list)
+    compiled: bool = False
+    skip_reason: str = ""
+    break_reason: str = ""
+    unsupported: str = ""
+    """The last construct in it that Dynamo could not trace."""
+    error: BaseException | None = None
+
+    @property
+    def location(self) -> Location:
+        return code_location(self.code)
+
+
+@dataclass(frozen=True)
+class InlinedCall:
+    """A function whose body Dynamo traced, and the line that called it."""
+
+    code: types.CodeType
+    fn: Any
+    owner: Any
+    site: Location
+
+
+@dataclass(frozen=True)
+class GuardEntry:
+    """A guard with the live value that it checked, and the frame it was made for."""
+
+    guard: Guard
+    value: Any
+    has_value: bool
+    frame: Frame | None
+
+
+@dataclass(frozen=True)
+class MarkedRead:
+    """What one call of a marked function read while its body was traced, its mark being ignored."""
+
+    fn: Any
+    owner: Any
+    """The instance, for a method."""
+    site: Location
+    guards: frozenset[tuple[str, str]]
+    """The guards that its body added: Dynamo's type and name of each."""
+    sources: frozenset[str]
+    """Dynamo's names for all that it looked at."""
+    traced: bool
+    """False if Dynamo could not trace it to the end."""
+    nodes: int
+    """How many graph nodes it made; none means that it computed nothing on tensors."""
+
+
+def code_location(code: types.CodeType) -> Location:
+    """Where the function of a code object is defined."""
+    line = code.co_firstlineno
+    return Location(code.co_filename, line, code_name(code), source_line(code.co_filename, line))
+
+
+def definition_of(fn: Any) -> Location | None:
+    """Where a function is defined; None for what has no Python code."""
+    code = getattr(inspect.unwrap(fn) if callable(fn) else fn, "__code__", None)
+    return None if code is None else code_location(code)
+
+
+def split_reason(message: str) -> dict[str, str]:
+    """Dynamo's message for an unsupported construct, in its parts."""
+    lines = [line.strip() for line in message.splitlines()]
+    explanation = [line.removeprefix("Explanation:").strip() for line in lines if line.startswith("Explanation:")]
+    hints = [line.removeprefix("Hint:").strip() for line in lines if line.startswith("Hint:")]
+    return {"reason": first_line(message), "explanation": " ".join(explanation), "hint": " ".join(hints)}
+
+
+def first_line(message: str) -> str:
+    """The first line that says something."""
+    return next((line.strip() for line in str(message).splitlines() if line.strip()), "")

@@ -1,0 +1,53 @@
+"""How far a snapshot reaches: the names that code uses, and what belongs to libraries and is left alone."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+import types
+
+__all__ = ["is_library", "is_opaque", "names_in", "slots_of"]
+
+_LIBRARY_ROOTS = tuple(
+    os.path.realpath(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")
+)
+_OPAQUE_ROOTS = (sys.stdlib_module_names - {"argparse", "builtins", "collections", "dataclasses", "types"}) | {
+    "IPython", "comm", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "pandas", "tornado", "traitlets",
+    "zmq",
+}  # fmt: skip
+"""Whose objects are left alone: other threads work on them, and no traced program computes with them."""
+
+
+def slots_of(cls: type) -> tuple[str, ...]:
+    """The slots of a class of the user's own."""
+    module = sys.modules.get(cls.__module__)
+    if is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+        return ()
+    slots = cls.__dict__.get("__slots__", ())
+    slots = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in slots if name not in ("__dict__", "__weakref__"))
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """The global and attribute names in a code object and those inside it."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= names_in(constant)
+    return names
+
+
+@functools.cache
+def is_library(file: str | None) -> bool:
+    """Whether a source file belongs to the standard library or an installed package."""
+    if not file or file.startswith("<"):
+        return False
+    return os.path.realpath(file).startswith(_LIBRARY_ROOTS)
+
+
+def is_opaque(cls: type) -> bool:
+    """Whether objects of the class are left alone."""
+    module = cls.__module__ or ""
+    return module.split(".")[0] in _OPAQUE_ROOTS or module.startswith("torch._")
