@@ -42,6 +42,8 @@ class LiveAssumption:
         if self.source.startswith("___from_numpy("):  # Dynamo guards a tensor made of it
             value = read(self.source, scope)
         self.expected = Expectation(entry.guard.type, value, aliased)
+        self.changes_itself = False
+        """The marked function writes it, as a counter of its calls does: a change says nothing about the result."""
 
     def now(self) -> Assumption:
         """Read it again.  Runs none of the user's code; takes microseconds."""
@@ -73,7 +75,9 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
         if key in kept or key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
             continue
         readers = [names[i] for i in _readers(entry, before) if i in names]
-        functions = tuple(dict.fromkeys(readers or names.values()))
+        if not readers and _is_of_the_call(entry, top):
+            readers = list(names.values())  # who read it is not known: it may have been any of them
+        functions = tuple(dict.fromkeys(readers))
         if functions:
             found[key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), _shares(entry.value, results))
     return _distinct(found.values())
@@ -98,6 +102,22 @@ def _is_about_state(entry: GuardEntry) -> bool:
     if re.fullmatch(r"L\['\w+'\]", source) and isinstance(value, torch.Tensor):
         return False  # an input of the frame, not state
     return not (isinstance(value, _LIBRARY_CONSTANT) and re.match(r"G\['torch'\]", source))
+
+
+def _is_of_the_call(entry: GuardEntry, top: Any) -> bool:
+    """Whether a guard is about state, in the frame of the compiled function itself.
+
+    Without the marks the graph may break, and then Dynamo compiles frames further in, and guards their arguments:
+    that says nothing about a fold.
+    """
+    code = getattr(getattr(_top_function(top), "__func__", _top_function(top)), "__code__", None)
+    if entry.frame is None or code is None or code_name(entry.frame.code) != code_name(code):
+        return False
+    return not re.fullmatch(r"L\['\w+'\](\[\d+\])*", entry.guard.source)
+
+
+def _top_function(top: Any) -> Any:
+    return top.forward if isinstance(top, torch.nn.Module) else top
 
 
 def _owner(source: str) -> str:
