@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
     from .comparison import compare
     from .model import ReportFileError
+    from .refreshing import refresh
     from .report import FoldReport, load
+    from .watching import watch
 
-__all__ = ["FoldReport", "ReportFileError", "__version__", "compare", "load"]
+__all__ = ["FoldReport", "ReportFileError", "__version__", "compare", "load", "refresh", "watch"]
 
 __version__ = "0.1.0"
 
-_HOME = {"compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "model"}
+_HOME = {
+    "compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "model",
+    "refresh": "refreshing", "watch": "watching",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import function_name
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
-from .capture.live import LiveCapture
+from .capture.live import LiveCapture, comparing
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
 from .capture.record import Recorder
@@ -66,7 +66,7 @@ def compare(
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"args must be a tuple of the call's arguments, not {type(args).__name__}; write args=(x,)")
     _check_arguments(target, tuple(args), call_kwargs)
-    with kept(target, args, call_kwargs) as before:
+    with comparing(), kept(target, args, call_kwargs) as before:
         return _run(target, tuple(args), call_kwargs, options, before, fold, _is_warm(target), probe)
 
 
@@ -98,7 +98,7 @@ class Pending:
         options = self.options
         if backend is not None:
             options = replace(options_for(backend=backend), fullgraph=options.fullgraph, dynamic=options.dynamic)
-        with kept(self.fn, self.args, self.kwargs, self.own_inputs):
+        with comparing(), kept(self.fn, self.args, self.kwargs, self.own_inputs):
             self.state.restore()
             return _run(self.fn, self.args, self.kwargs, options, self.state, fold, self.warm, probe)
 

@@ -35,6 +35,7 @@ def unload(ipython: InteractiveShell) -> None:
     if magics is None:
         return
     magics.cells.close()
+    magics.watch.stop()
     for kind, names in _MAGICS.items():  # IPython has no call for this
         for name in names:
             ipython.magics_manager.magics[kind].pop(name, None)

@@ -97,7 +97,13 @@ class Interception:
         return roll_back
 
     def reports(
-        self, collection: Collection, tell: Tell, *, fold: list[str] | None = None, backend: Any = None
+        self,
+        collection: Collection,
+        tell: Tell,
+        *,
+        fold: list[str] | None = None,
+        backend: Any = None,
+        probe: bool = True,
     ) -> Iterator[FoldReport]:
         """Turn what was collected into reports, one at a time.  What cannot be reported is told in one line."""
         pending, problems = collection.take()
@@ -107,7 +113,7 @@ class Interception:
             call = pending.pop(0)  # and its copies of the inputs with it
             try:
                 with self._not_watching():
-                    report = call.run(fold=fold, backend=backend)
+                    report = call.run(fold=fold, backend=backend, probe=probe)
             except KeyboardInterrupt:
                 tell(f"interrupted: no report for {', '.join(rest.name for rest in [call, *pending])}")
                 return

@@ -16,6 +16,7 @@ from IPython.core.magic_arguments import argument, kwds, magic_arguments
 from IPython.display import display
 
 from .cells import Cells, Session, run_nested
+from .cellwatch import CellWatch
 from .intercept import Interception, nothing_called, one_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ACTIONS", "STAGES", "ConstvizMagics"]
 
 STAGES = ("dynamo", "aot_forward", "aot_backward", "post_grad", "code")
-ACTIONS = ("status", "on", "off", "reset", "watch")
+ACTIONS = ("status", "on", "off", "reset", "watch", "unwatch")
 
 _WORD = re.compile(r"""\s*("[^"]*"|'[^']*'|\S+)""")
 
@@ -40,6 +41,7 @@ class ConstvizMagics(Magics):
         self._shell = shell
         self.interception = Interception()
         self.cells = Cells(self.interception, self._finish)
+        self.watch = CellWatch(shell)
 
     # -- %%constfold and %constfold -----------------------------------------------------------------------------
 
@@ -58,6 +60,7 @@ class ConstvizMagics(Magics):
     @argument("--fold", metavar="NAMES", help="fold only these marked functions, as in --fold f,g")
     @argument("--against", metavar="NAMES", help="compare with these functions too, as in --against h")
     @argument("--no-time", action="store_true", help="do not measure how fast the variants run")
+    @argument("--no-probe", action="store_true", help="do not call the folded functions again to test them")
     @argument("--name", metavar="NAME", help="store the report in this variable (a list of them if there are several)")
     @argument("--save", metavar="PATH", help="save the report: .html, .json, .svg or .dot")
     @argument("--backend", metavar="NAME", help="trace through this backend instead of the function's own")
@@ -91,7 +94,7 @@ class ConstvizMagics(Magics):
         fn, args, kwargs = _parts_of_call(expression, self._shell.user_ns, local_ns)
         keywords = {"backend": options.backend} if options.backend is not None else {}
         try:
-            report = compare(fn, tuple(args), kwargs, fold=options.fold, **keywords)
+            report = compare(fn, tuple(args), kwargs, fold=options.fold, probe=not options.no_probe, **keywords)
         except TypeError as error:
             if _is_ours(error):
                 raise UsageError(str(error)) from None
@@ -105,7 +108,9 @@ class ConstvizMagics(Magics):
     def _finish(self, session: Session, failed: bool) -> None:
         options: Namespace = session.options
         seen = bool(session.collection.pending or session.collection.problems)
-        reports = self.interception.reports(session.collection, _tell, fold=options.fold, backend=options.backend)
+        reports = self.interception.reports(
+            session.collection, _tell, fold=options.fold, backend=options.backend, probe=not options.no_probe
+        )
         try:
             self._show(reports, options)
         except KeyboardInterrupt:
@@ -185,7 +190,8 @@ class ConstvizMagics(Magics):
         on      report after every cell, for each compiled function that was not reported before
         off     stop that
         reset   forget what was seen, so that it is reported again
-        watch   report when a folded value no longer holds (not there yet)
+        watch   after each cell, say which folded value no longer holds in a function reported so far or later
+        unwatch stop that
         """
     )
     @argument("action", nargs="?", choices=ACTIONS, default="status", help="what to do")
@@ -204,7 +210,11 @@ class ConstvizMagics(Magics):
             self.interception.forget()
             _tell("reset: functions seen before are reported again")
         elif action == "watch":
-            _tell("watch is not there yet")
+            self.watch.start()
+            _tell(f"watch is {self.watch.describe()}")
+        elif action == "unwatch":
+            self.watch.stop()
+            _tell("watch is off")
         else:
             print(self._status())
 
@@ -224,6 +234,7 @@ class ConstvizMagics(Magics):
             f"constviz {__version__}, torch {version('torch')}",
             f"interception    {state}",
             f"functions seen  {count}" + (f" ({', '.join(names)})" if names else ""),
+            f"watch           {self.watch.describe()}",
             "backend         each function's own, unless --backend is given",
             "not seen        torch.compile with disable=True or TORCHDYNAMO_DISABLE=1; torch.export; torch.jit;",
             "                compiled functions that run in other processes, or inside other compiled functions",

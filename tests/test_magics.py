@@ -350,7 +350,7 @@ def test_status_says_what_there_is(shell):
     assert torch.__version__ in text
     assert "nothing is patched" in text
     assert "disable=True" in text
-    assert shell.run("%constviz watch").lines == ["constviz: watch is not there yet"]
+    assert "watch           off" in text
     assert shell.run("%constviz wrong").error == "UsageError"
 
 
@@ -360,7 +360,7 @@ def test_status_says_what_there_is(shell):
 @pytest.mark.parametrize(
     ("typed", "offers"),
     [
-        ("%%constfold --no", ["--no-time"]),
+        ("%%constfold --no", ["--no-time", "--no-probe"]),
         ("%constfold --na", ["--name"]),
         ("%%constfold --stage post", ["post_grad"]),
         ("%%constfold --fold s", ["scale", "shift"]),
@@ -390,7 +390,9 @@ def test_a_cell_typed_in_a_terminal_ends_with_an_empty_line(shell):
 
 def test_help_names_every_option(shell):
     text = shell.ip.find_cell_magic("constfold").__doc__
-    for option in ("--stage", "--fold", "--against", "--no-time", "--name", "--save", "--backend", "--quiet"):
+    for option in (
+        "--stage", "--fold", "--against", "--no-time", "--no-probe", "--name", "--save", "--backend", "--quiet",
+    ):  # fmt: skip
         assert option in text
     assert "before and after" in text
 

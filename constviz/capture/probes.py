@@ -141,11 +141,13 @@ def _written(raw: RawFold, given: Any, assumptions: list[LiveAssumption]) -> str
     for before, after in zip(tensors_in(list(args)), tensors_in(list(given[0])), strict=False):
         if difference(before, after, exact=True):
             return f"a tensor argument ({difference(before, after, exact=True)})"
+    changed = []
     for assumption in assumptions:
         now = assumption.now()
         if now.holds is False:
-            return f"{now.expression} ({now.expected} became {now.current})"
-    return None
+            assumption.changes_itself = True
+            changed.append(f"{now.expression} ({now.expected} became {now.current})")
+    return changed[0] if changed else None
 
 
 def _generators() -> tuple[Any, ...]:

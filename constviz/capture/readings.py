@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
-import enum
+import contextlib
 import functools
 import inspect
 import itertools
@@ -12,7 +12,8 @@ import re
 import sys
 import threading
 import types
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,38 +169,38 @@ class Expectation:
         self.aliased = aliased
         """The graph holds this very tensor or array: writes into it are seen, only another object is not."""
         self.text = _expected_text(guard_type, value)
-        self._value = value
+        self._shape = _outline(guard_type, value)
+        self._value = _held(value if self._shape is None else None)
         self._content: torch.Tensor | None = None
         self._version = 0
         if isinstance(value, torch.Tensor) and value.device.type != "meta":
             self._content = value.detach().clone()
             self._version = 0 if value.is_inference() else value._version
         self._array = value.copy() if type(value).__name__ == "ndarray" else None
-        self._shape = _outline(guard_type, value)
+        self._is_tensor = isinstance(value, torch.Tensor)
 
     def holds(self, now: Any) -> bool:
         """Whether ``now`` would have passed."""
-        if isinstance(self._value, itertools.count):
-            return True  # an iterator that has moved on: nothing to compare
         if self._shape is not None:
             return bool(_outline(self.guard_type, now) == self._shape)
-        if isinstance(self._value, torch.Tensor):
-            return self._same_tensor(now)
-        if isinstance(self._value, enum.Enum) or not isinstance(self._value, _PLAIN):
-            return (now is self._value and self.aliased) or self._same_object(now)
-        if type(now) is not type(self._value):
-            return False
-        return bool(now == self._value) or bool(now != now and self._value != self._value)  # NaN is itself
+        value = self._value()
+        if isinstance(value, itertools.count):
+            return True  # an iterator that has moved on: nothing to compare
+        if self._is_tensor:
+            return self._same_tensor(now, value)
+        if _is_plain(value):
+            return _same_plain(value, now)
+        return (now is value and self.aliased) or self._same_object(now, value)
 
-    def _same_object(self, now: Any) -> bool:
+    def _same_object(self, now: Any, value: Any) -> bool:
         if self._array is not None:
             return _equal_arrays(now, self._array)
-        return now is self._value
+        return now is value
 
-    def _same_tensor(self, now: Any) -> bool:
+    def _same_tensor(self, now: Any, value: Any) -> bool:
         if not isinstance(now, torch.Tensor):
             return False
-        if now is self._value:
+        if now is value:
             if self.aliased or self._content is None:
                 return True
             if now.numel() > _SMALL and not now.is_inference() and now._version == self._version:
@@ -210,6 +211,34 @@ class Expectation:
             return bool(torch.equal(now.detach(), self._content))
         except RuntimeError:
             return False
+
+
+def _held(value: Any) -> Callable[[], Any]:
+    """Weakly where that is possible: to watch a model must not keep it alive."""
+    if not _is_plain(value):
+        with contextlib.suppress(TypeError):
+            return weakref.ref(value)
+    return lambda: value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it can be compared without running any of the user's code."""
+    if type(value) in (tuple, frozenset):
+        return all(_is_plain(item) for item in value)
+    numpy = sys.modules.get("numpy")
+    return type(value) in (slice, range, *_PLAIN) or (
+        numpy is not None and type(value).__module__ == "numpy" and isinstance(value, numpy.generic)
+    )
+
+
+def _same_plain(value: Any, now: Any) -> bool:
+    if type(now) is not type(value):
+        return False
+    if type(value) is tuple:
+        return len(now) == len(value) and all(map(_same_plain, value, now))
+    if type(value) is frozenset:
+        return _is_plain(now) and {(type(v), v) for v in now} == {(type(v), v) for v in value}
+    return bool(now == value) or bool(now != now and value != value)  # NaN is itself
 
 
 def _outline(guard_type: str, value: Any) -> Any:

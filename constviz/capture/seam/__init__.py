@@ -7,6 +7,7 @@ moves one.  Patches are made only while a capture or a watch is open, and put th
 ``options``       what a compiled callable was made of
 ``isolation``     compiling beside the user's own compiled code, and taking it back
 ``tracing``       watching Dynamo trace: folds, graph breaks, nodes, inlined functions
+``entries``       the compiled code that hangs on a function
 ``calls``         watching compiled functions being called
 ================  ====================================================================
 """
@@ -14,19 +15,33 @@ moves one.  Patches are made only while a capture or a watch is open, and put th
 from __future__ import annotations
 
 from .calls import CompiledCall, Watch, nested_compiles_run_as, watch_calls
+from .entries import (
+    compiled_code_runs,
+    drop_entries,
+    entries,
+    is_listening,
+    listen,
+    stop_listening,
+    with_resumed,
+)  # fmt: skip
 from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
 from .options import CompileOptions, compiled_parts, freezes_parameters, options_for, unwrap
 from .tracing import Site, fx_node, has_own_mark, is_marked, observing, realized
 
 __all__ = [
-    "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_parts", "dynamo_state_kept",
-    "forget_code", "freezes_parameters", "fx_node", "has_cache_entries", "has_own_mark", "is_marked", "isolated",
-    "nested_compiles_run_as", "observing", "options_for", "realized", "release_names", "unwrap", "watch_calls",
+    "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_code_runs", "compiled_parts",
+    "drop_entries", "dynamo_state_kept", "entries", "forget_code", "freezes_parameters", "fx_node",
+    "has_cache_entries", "has_own_mark", "is_listening", "is_marked", "isolated", "listen", "nested_compiles_run_as",
+    "observing", "options_for", "realized", "release_names", "stop_listening", "unwrap", "watch_calls", "with_resumed",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (
     "torch._dynamo.optimize",
     "torch._dynamo.eval_frame._callback_from_stance",
+    "torch._dynamo.callback.callback_handler.register_start_callback",
+    "torch._dynamo.callback.callback_handler.remove_start_callback",
+    "torch._dynamo.callback.callback_handler.start_callbacks",
+    "torch._dynamo.eval_frame._stance.stance",
     "torch._dynamo.eval_frame.OptimizedModule",
     "torch._dynamo.eval_frame.cached_backends",
     "torch._dynamo.eval_frame.innermost_backend",
