@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from ..model import Comparison, Fold, Variant
@@ -40,7 +41,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from (_fit(f"{v.name} failed: {v.error.summary}") for v in failed if v.error)
     if comparison.notes:
         yield ""
-        yield from (_fit(f"note: {note}", 3 * _WIDTH) for note in comparison.notes)
+        for note in comparison.notes:
+            yield from _wrapped(f"note: {note}", "")
 
 
 def _summary(before: Variant | None, after: Variant | None) -> Iterator[str]:
@@ -82,7 +84,7 @@ def _fold(fold: Fold) -> Iterator[str]:
     outcome = f"{fold.outcome}, {fold.verdict}" if fold.verdict else str(fold.outcome)
     yield _fit(f"  {outcome}: {place}{middle(clean(fold_call(fold)), 60)}{became}")
     if fold.reason:
-        yield _fit(f"      {fold.reason}")
+        yield from _wrapped(fold.reason, "      ")
 
 
 def _assumptions(comparison: Comparison) -> Iterator[str]:
@@ -109,6 +111,11 @@ def _breaks(variant: Variant) -> Iterator[str]:
             yield _fit(f"      hint: {cut.hint}")
     if len(variant.graph_breaks) > _BREAKS:
         yield f"  and {len(variant.graph_breaks) - _BREAKS} more: see report.graph_breaks"
+
+
+def _wrapped(sentence: str, indent: str) -> Iterator[str]:
+    body = middle(clean(sentence), 3 * _WIDTH)
+    yield from textwrap.wrap(body, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def _fit(line: str, width: int = _WIDTH) -> str:
