@@ -7,12 +7,15 @@ import html
 
 __all__ = ["as_html"]
 
+_PRE = '<pre style="font-family:monospace">'
+"""Some pages, nbconvert's among them, set a proportional font for all output."""
+
 
 def as_html(svg: str, text: str) -> str:
     """The picture as a data URI, and the text below it.
 
     >>> as_html("<svg/>", "a < b")
-    '<img alt="diagram" src="data:image/svg+xml;base64,PHN2Zy8+"/><pre>a &lt; b</pre>'
+    '<img alt="diagram" src="data:image/svg+xml;base64,PHN2Zy8+"/><pre style="font-family:monospace">a &lt; b</pre>'
     """
     data = base64.b64encode(svg.encode("utf-8", "replace")).decode()
-    return f'<img alt="diagram" src="data:image/svg+xml;base64,{data}"/><pre>{html.escape(text)}</pre>'
+    return f'<img alt="diagram" src="data:image/svg+xml;base64,{data}"/>{_PRE}{html.escape(text)}</pre>'
