@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from .model import ReportFileError
     from .refreshing import refresh
     from .report import FoldReport, load
+    from .testing import assert_sound
     from .watching import watch
 
-__all__ = ["FoldReport", "ReportFileError", "__version__", "compare", "load", "refresh", "watch"]
+__all__ = ["FoldReport", "ReportFileError", "__version__", "assert_sound", "compare", "load", "refresh", "watch"]
 
 __version__ = "0.1.0"
 
 _HOME = {
     "compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "model",
-    "refresh": "refreshing", "watch": "watching",
+    "refresh": "refreshing", "watch": "watching", "assert_sound": "testing",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .auditing import Program
 from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import function_name
@@ -147,6 +148,7 @@ def _run(
             torch=str(torch.__version__),
         ),
         live,
+        Program(target, *inputs(), options, lambda fn: _is_chosen(fn, chosen)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
     import pandas as pd
 
+    from .auditing import Program
     from .capture.live import LiveCapture
 
 __all__ = ["FoldReport", "load"]
@@ -38,9 +39,10 @@ class FoldReport:
     ['function', 'location', 'arguments']
     """
 
-    def __init__(self, comparison: Comparison, live: LiveCapture | None = None) -> None:
+    def __init__(self, comparison: Comparison, live: LiveCapture | None = None, program: Program | None = None) -> None:
         self._comparison = comparison
         self._live = live
+        self._program = program
 
     @property
     def comparison(self) -> Comparison:
@@ -86,6 +88,31 @@ class FoldReport:
     def live(self) -> LiveCapture | None:
         """What reads the assumptions again; None for a report that was loaded."""
         return self._live
+
+    def audit(
+        self,
+        calls: Iterable[tuple[Any, ...]] | None = None,
+        repeats: int = 3,
+        change: Callable[[], object] | None = None,
+    ) -> pd.DataFrame:
+        """Each variant against eager, over several calls of code that is compiled once.
+
+        Args:
+            calls: arguments of further calls, a tuple for each.  Default: the report's own inputs ``repeats`` times,
+                then once with other values in its tensors.
+            repeats: how often the report's own inputs are used.
+            change: a function that changes the program's state; it is run after the first call, and undone at the end.
+
+        Returns:
+            Columns ``call, variant, equal, max_abs_error, note``, one row a call and variant.  The first
+            counter-example of a variant is told in full in its ``note``.
+
+        Raises:
+            RuntimeError: the report was loaded from a file, so there is no program to call.
+        """
+        if self._program is None:
+            raise RuntimeError("a loaded report has no program to call; make the report anew with constviz.compare")
+        return tables.audit(self._program.audit(calls, repeats, change))
 
     @property
     def graph_breaks(self) -> pd.DataFrame:

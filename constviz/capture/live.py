@@ -48,9 +48,9 @@ class LiveCapture:
             for entry in after.guard_entries
             if entry.has_value and entry.guard.type in _STATE_GUARDS and not isinstance(entry.value, torch.Tensor)
         )
-        self.programs = Programs(_codes(target, after), Program(kept, self.assumptions))
-        self.folding = tuple((frame.code, frame.f_globals) for frame in after.frames if frame.compiled and frame.folds)
-        """The code that calls marked functions, with its globals; it may be compiled as a frame of its own."""
+        self.codes = _codes(target, after)
+        """What is compiled for it, each with its globals: itself, and what it calls after a graph break."""
+        self.programs = Programs(self.codes, Program(kept, self.assumptions))
         self.number = next(_numbers)
         """Captures are numbered as they are made."""
         _living.add(self)
@@ -79,7 +79,7 @@ class WatchedCapture:
         self._target = weak_target(live.target, self._release)
         same = (other.programs for other in others if is_same_target(other.target, live.target))
         self.programs: Programs = live.programs.twin(_held_weakly, same)
-        self.folding = live.folding
+        self.codes = live.codes
         _watched.add(self)
 
     @property
@@ -97,9 +97,9 @@ def living() -> list[LiveCapture]:
 
 
 def captured_codes(target: Any) -> list[tuple[types.CodeType, dict[str, Any]]]:
-    """The code, with its globals, that was seen to call marked functions when this target was captured."""
+    """The code, with its globals, that was seen to be compiled when this target was captured."""
     captures: list[LiveCapture | WatchedCapture] = [*_living, *_watched]
-    return [found for capture in captures if is_same_target(capture.target, target) for found in capture.folding]
+    return [found for capture in captures if is_same_target(capture.target, target) for found in capture.codes]
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from .modes import under
 from .preserve import Snapshot, kept
 from .variants import quiet
 
-__all__ = ["Answers", "probe"]
+__all__ = ["Answers", "probe", "with_other_values"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,15 @@ def _counterexample(raw: RawFold, state: Snapshot, change: Callable[[torch.Tenso
 
 def _as_plain(value: Any) -> Any:
     return value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def with_other_values(given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+    """The same arguments with other values in every tensor that can have some."""
+    for tensor in tensors_in([list(given[0]), given[1]]):
+        other = _other_values(tensor)
+        if other is not None:
+            given = _replaced(given, tensor, other)
+    return given
 
 
 def _replaced(given: Any, old: torch.Tensor, new: torch.Tensor) -> Any:

@@ -116,6 +116,13 @@ def _call(name: str, value: Any) -> Any:
     raise UnreadableError(name)
 
 
+def _cell(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled any more
+        raise UnreadableError("cell_contents") from None
+
+
 def _attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, types.ModuleType):
         if name in vars(owner):
@@ -123,6 +130,10 @@ def _attribute(owner: Any, name: str) -> Any:
         if owner.__name__.split(".")[0] == "torch":  # torch.backends flags are properties, of torch's own
             return getattr(owner, name)
         return _module(f"{owner.__name__}.{name}")
+    if name == "cell_contents" and isinstance(owner, types.CellType):
+        return _cell(owner)
+    if name == "__closure__" and isinstance(owner, types.FunctionType):
+        return owner.__closure__
     if isinstance(owner, threading.local):
         owner = types.SimpleNamespace(**owner.__dict__)
     try:

@@ -29,7 +29,7 @@ from .seam import (
     unwrap,
 )
 
-__all__ = ["quiet", "run_compiled", "run_eager"]
+__all__ = ["compiled_beside", "quiet", "run_compiled", "run_eager"]
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__))
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -46,6 +46,25 @@ def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant
     return Variant("eager", result=describe(output), needs_grad=_needs_grad(output), output=kept_copy(output))
 
 
+@contextlib.contextmanager
+def compiled_beside(
+    fn: Any, options: CompileOptions, honoured: Callable[[Any], bool]
+) -> Iterator[tuple[Recorder, Callable[[tuple[Any, ...], dict[str, Any]], Any]]]:
+    """``fn`` compiled beside the user's own compiled code: what was recorded so far, and a way to call it.
+
+    The compiled code lives until the end of the context, as a user's lives until a reset; then it is forgotten.
+    """
+    recorder = Recorder(honoured, options.backend, options.name)
+    with dynamo_state_kept(), _forgotten(recorder), observing(recorder):
+        compiled, callback = isolated(fn, recorder.backend, options, recorder)
+
+        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with quiet(), nested_compiles_run_as(callback):
+                return compiled(*args, **kwargs)
+
+        yield recorder, call
+
+
 def run_compiled(
     name: str,
     fn: Any,
@@ -58,14 +77,10 @@ def run_compiled(
     A failure of the compiled program is a result: ``Variant.error``.  Interrupts pass through.  The recorder holds
     what the folds of the variant are made from; the variant itself has none yet.
     """
-    recorder = Recorder(honoured, options.backend, options.name)
     output, failure = None, None
-    with dynamo_state_kept(), _forgotten(recorder), quiet(), observing(recorder):
-        compiled, callback = isolated(fn, recorder.backend, options, recorder)
+    with compiled_beside(fn, options, honoured) as (recorder, call):
         try:
-            with nested_compiles_run_as(callback):
-                args, kwargs = inputs
-                output = compiled(*args, **kwargs)
+            output = call(*inputs)
         except Exception as error:
             failure = _failure(error)
             recorder.error = error

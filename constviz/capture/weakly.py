@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +48,7 @@ def weak_target(target: Any, when_gone: Callable[[], None]) -> Callable[[], Any]
         owner, function = weak_target(target.__self__, when_gone), target.__func__
         return lambda: types.MethodType(function, found) if (found := owner()) is not None else None
     try:
-        return weakref.ref(target, lambda ref: None if sys.is_finalizing() else when_gone())
+        return weakref.ref(target, lambda ref, told=when_gone: told())
     except TypeError:
         return lambda: target
 

@@ -11,7 +11,7 @@ from ..model import Assumption, Comparison, Fold, Location, Outcome, Role, Varia
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["assumptions", "constants", "folds", "graph_breaks", "guards", "nodes", "ops", "summary"]
+__all__ = ["assumptions", "audit", "constants", "folds", "graph_breaks", "guards", "nodes", "ops", "summary"]
 
 _COUNTS = ("graphs", "graph_breaks", "ops", "constants", "constant_bytes", "guards")
 _FOLDS = ("function", "location", "arguments", "result", "result_type", "nbytes", "outcome", "verdict", "reason")
@@ -54,6 +54,14 @@ def assumptions(rows: Iterable[Assumption]) -> pd.DataFrame:
         [(a.function, a.expression, a.guard, a.expected, a.current or "", a.holds) for a in rows],
     )
     frame["holds"] = frame["holds"].astype("boolean")
+    return frame
+
+
+def audit(rows: Iterable[tuple[str, str, bool, float | None, str]]) -> pd.DataFrame:
+    """One row a call and variant: whether it gave what eager gave."""
+    frame = _frame(("call", "variant", "equal", "max_abs_error", "note"), list(rows))
+    frame["equal"] = frame["equal"].astype("bool")
+    frame["max_abs_error"] = frame["max_abs_error"].astype("float64")
     return frame
 
 

@@ -31,9 +31,18 @@ def with_resumed(codes: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> Iter
         yield code
         for compiled in entries(code):
             for name in compiled.co_names:
-                resumed = namespace.get(name) if name.startswith("__resume_at_") else None
-                if isinstance(resumed, types.FunctionType):
-                    todo.append((resumed.__code__, namespace))
+                if name.startswith("__resume_at_"):
+                    todo += [(resumed, namespace) for resumed in _resumed(namespace.get(name))]
+
+
+def _resumed(stored: Any) -> list[types.CodeType]:
+    """The code to resume in: that of a function, or what it makes one of if there are closure variables."""
+    if isinstance(stored, types.CodeType):
+        return [stored]
+    if not isinstance(stored, types.FunctionType):
+        return []
+    held = [cell.cell_contents for cell in stored.__closure__ or ()] + list(stored.__defaults__ or ())
+    return [stored.__code__, *(part for part in held if isinstance(part, types.CodeType))]
 
 
 def drop_entries(codes: Iterable[types.CodeType]) -> None:
