@@ -39,6 +39,7 @@ def refresh(fn: Callable[..., Any]) -> None:
     >>> constviz.refresh(f)
     >>> f(torch.ones(1))
     tensor([5.])
+    >>> torch.compiler.reset()
     """
     target = unwrap(fn)
     function = function_behind(target)

@@ -152,6 +152,7 @@ def watch() -> Watch:
     constviz: double goes on with an old value
       scale read settings['scale'] = 2.0; it is 5.0 now
       to compile it anew: constviz.refresh(double)
+    >>> torch.compiler.reset()
     """
     global _watch
     if _watch is None:

@@ -54,7 +54,7 @@ class LiveAssumption:
             pass
         else:
             holds = self.expected.holds(value)
-            current = Expectation(self.expected.guard_type, value).text if not holds else self.expected.text
+            current = self.expected.text_of(value) if not holds else self.expected.text
         return Assumption(
             ", ".join(self.functions), self.expression, self.expected.guard_type, self.expected.text, current, holds
         )
@@ -63,7 +63,7 @@ class LiveAssumption:
 def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssumption]:
     """The guards of ``before`` that ``after`` lacks, each with the marked function that read it."""
     folded = {id(function_of(r.fn)): r.fn for r in after.folds if r.marked and r.error is None}
-    names = {id(fn): function_name(fn) for fn in folded.values()}
+    names = {key: function_name(fn) for key, fn in folded.items()}
     kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
     live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))}
     owners = {e.guard.source: e.value for e in before.guard_entries}

@@ -6,7 +6,7 @@ import copy
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..model import Assumption
@@ -74,6 +74,7 @@ class Programs:
     def __init__(self, codes: Sequence[tuple[types.CodeType, dict[str, Any]]], seen: Program) -> None:
         self._codes = codes
         self._seen = seen
+        self._nothing = Program((), ())  # made here: it is needed while Python shuts down
         self._at_compile: Program | None = None
         self._programs: list[tuple[weakref.ref[types.CodeType], Program | None]] = []
         self._ever = False
@@ -105,7 +106,7 @@ class Programs:
     def clear(self) -> None:
         """Forget all: the function is gone."""
         self._codes, self._programs, self._at_compile = (), [], None
-        self._seen = replace(self._seen, kept=(), assumed=())
+        self._seen = self._nothing
 
     def about_to_compile(self) -> None:
         """Dynamo begins to compile something, perhaps this."""

@@ -190,6 +190,12 @@ class Expectation:
         self._array = value.copy() if type(value).__name__ == "ndarray" else None
         self._is_tensor = isinstance(value, torch.Tensor)
 
+    def text_of(self, value: Any) -> str:
+        """Another value in the same words."""
+        if type(value) in (bool, int, float):  # the usual ones, and describe takes its time
+            return repr(value) if self._shape is None else _expected_text(self.guard_type, value)
+        return _expected_text(self.guard_type, value)
+
     def holds(self, now: Any) -> bool:
         """Whether ``now`` would have passed."""
         if self._shape is not None:

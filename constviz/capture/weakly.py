@@ -47,8 +47,12 @@ def weak_target(target: Any, when_gone: Callable[[], None]) -> Callable[[], Any]
     if isinstance(target, types.MethodType):  # made anew at each look-up: its parts are what lives
         owner, function = weak_target(target.__self__, when_gone), target.__func__
         return lambda: types.MethodType(function, found) if (found := owner()) is not None else None
+
+    def gone(ref: weakref.ref[Any], tell: Callable[[], None] = when_gone) -> None:
+        tell()
+
     try:
-        return weakref.ref(target, lambda ref, told=when_gone: told())
+        return weakref.ref(target, gone)
     except TypeError:
         return lambda: target
 
