@@ -126,7 +126,7 @@ def _holds_while(e: Evidence) -> Finding | None:
         (e.ambient, "outside of tracing it answers otherwise: {}", "pass the value in as an argument"),
         (
             ", ".join(e.assumptions[:3]) + (", ..." if len(e.assumptions) > 3 else "") if e.assumptions else None,
-            "sound while nothing changes in {}",
+            "sound " + ("for this instance, " if e.owner_is_argument else "") + "while nothing changes in {}",
             "pass it in as an argument, or compile anew after a change",
         ),
         (e.writes, "it changes {}, which now happens once a compile", "keep side effects out of it"),

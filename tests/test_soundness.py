@@ -1,0 +1,262 @@
+"""Verdicts on real programs: what each reads and does is known, so the verdict was worked out before it was run."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import os
+import random
+import time
+import types
+
+import numpy as np
+import pytest
+import torch
+from programs import mark
+
+import constviz
+
+STATE = {"k": 2}
+NUMBERS = [1, 2]
+module = types.ModuleType("settings")
+module.width = 4
+X = torch.ones(2)
+
+
+class Options:
+    rate = 0.5
+
+
+class Mode(enum.Enum):
+    ADD = 1
+
+
+class Tagged(torch.Tensor):
+    pass
+
+
+class Layer:
+    def __init__(self, gain):
+        self.value = gain
+
+    @mark
+    def gain(self):
+        return self.value
+
+    def __call__(self, x):
+        return x * self.gain()
+
+
+def judged(fn, *args, **options):
+    report = constviz.compare(fn, args=args or (X,), **{"backend": "eager", **options})
+    return report, str(report.verdict), " ".join(f.reason for f in report.variants["after"].folds)
+
+
+def marked(body):
+    """A program that multiplies by what a marked function returns."""
+    read = mark(body)
+    return lambda x: x * read()
+
+
+def closure():
+    kept = {"n": 3}
+    return lambda: kept["n"]
+
+
+def default(a=1, b=2):
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("body", "expression"),
+    [
+        (lambda: STATE["k"], "STATE['k']"),
+        (closure(), "kept['n']"),
+        (default, "default of b in default"),
+        (lambda: Options.rate, "Options.rate"),
+        (lambda: module.width, "module.width"),
+        (lambda: len(os.environ["HOME"]), "os.environ"),
+        (lambda: sum(NUMBERS), "NUMBERS"),
+        (lambda: 1 if torch.backends.cudnn.benchmark else 2, "torch.backends.cudnn.benchmark"),
+    ],
+    ids=["global", "closure", "default", "class", "module", "environ", "list", "flag"],
+)
+def test_state_that_is_read_is_an_assumption(body, expression):
+    report, verdict, reason = judged(marked(body))
+    assert verdict in ("conditional", "opaque"), reason
+    assert any(expression in row for row in report.assumptions["expression"]), report.assumptions
+
+
+def test_an_assumption_is_read_again_and_by_equality():
+    report, _, _ = judged(marked(lambda: STATE["k"]))
+    assert report.assumptions["holds"].tolist() == [True]
+    try:
+        STATE["k"] = 7
+        assert report.assumptions[["current", "holds"]].values.tolist() == [["7", False]]
+        STATE["k"] = int("2")
+        assert report.assumptions["holds"].tolist() == [True]
+    finally:
+        STATE["k"] = 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: random.random(),
+        lambda: float(np.random.rand()),
+        lambda: torch.rand(1).item(),
+        lambda: time.perf_counter_ns(),
+        lambda: next(COUNTER),
+    ],
+    ids=["random", "numpy", "torch", "clock", "iterator"],
+)
+def test_what_answers_otherwise_each_time_is_unsound(body):
+    _, verdict, reason = judged(marked(body))
+    assert verdict == "unsound", reason
+
+
+COUNTER = itertools.count()
+
+
+@mark
+def largest(x):
+    return float(x.max())
+
+
+@mark
+def length(x):
+    return x.shape[0]
+
+
+@mark
+def dtype_size(x):
+    return x.element_size()
+
+
+@mark
+def table():
+    return torch.zeros(2)
+
+
+WEIGHT = torch.tensor([3.0, 4.0], requires_grad=True)
+
+
+@mark
+def unit():
+    return WEIGHT / WEIGHT.norm()
+
+
+@mark
+def mode():
+    return Mode.ADD
+
+
+@mark
+def tagged():
+    return torch.ones(2).as_subclass(Tagged)
+
+
+@mark
+def biggest_of(*numbers):
+    return max(numbers)
+
+
+def test_a_tensors_value_is_unsound():
+    _, verdict, reason = judged(lambda x: x / largest(x))
+    assert verdict == "unsound" and "values of a tensor" in reason
+
+
+def test_a_size_is_conditional_and_unsound_once_it_is_open():
+    _, verdict, reason = judged(lambda x: x * length(x))
+    assert verdict == "conditional" and "size" in reason
+    _, verdict, _ = judged(lambda x: x * length(x), torch.ones(4), dynamic=True)
+    assert verdict in ("unsound", "conditional")
+    _, verdict, _ = judged(lambda x: x * length(x), dynamic=False)
+    assert verdict == "sound"
+
+
+def test_what_the_guards_of_a_tensor_cover_is_sound():
+    assert judged(lambda x: x * dtype_size(x))[1] == "sound"
+
+
+def test_literals_and_plain_arguments_are_sound():
+    assert judged(lambda x: x * biggest_of(1, 5, 3))[1] == "sound"
+    assert judged(lambda x, n: x * biggest_of(n, 2), X, 3)[1] == "sound"
+
+
+def test_another_instance_is_not_promised():
+    _, verdict, reason = judged(Layer(2.0).__call__)
+    assert verdict == "conditional" and "this instance" in reason and "self.value" in reason
+
+
+def test_a_shared_tensor_that_the_graph_writes_is_unsound():
+    _, verdict, reason = judged(lambda x: table().add_(x) * x)
+    assert verdict == "unsound" and "writes into it" in reason
+
+
+def test_autograd_history_is_unsound():
+    _, verdict, reason = judged(lambda x: (x * unit()).sum(), backend="aot_eager")
+    assert verdict == "unsound" and "second backward" in reason
+
+
+@pytest.mark.parametrize("fn", [lambda x: (x + 1, mode()), lambda x: (type(tagged()).__name__, x + tagged())])
+def test_a_wrong_first_call_is_unsound(fn):
+    _, verdict, reason = judged(fn)
+    assert verdict == "unsound" and "first call already differs" in reason
+
+
+def test_what_fails_is_unsound():
+    def fn(x):
+        return x + table() + (x * table())
+
+    report, verdict, _ = judged(fn, backend="aot_eager")
+    assert report.variants["after"].error and verdict == "unsound"
+
+
+def test_a_library_call_that_nobody_guards_is_named():
+    _, verdict, reason = judged(marked(lambda: 2 if torch.distributed.is_initialized() else 1))
+    assert verdict == "conditional" and "torch.distributed.is_initialized" in reason
+
+
+def test_what_dynamo_cannot_trace_is_opaque():
+    _, verdict, reason = judged(marked(lambda: os.stat(os.curdir).st_nlink * 0 + 2))
+    assert verdict == "opaque" and "cannot trace" in reason
+
+
+def test_a_marked_function_that_counts_its_calls_has_a_side_effect():
+    calls = [0]
+
+    def counts():
+        calls[0] += 1
+        return 2
+
+    _, verdict, _ = judged(marked(counts))
+    assert verdict == "conditional" and calls == [0]
+
+
+def test_without_probes_nothing_is_called_sound_and_it_is_said():
+    asked = []
+
+    @mark
+    def two():
+        asked.append(1)
+        return 2
+
+    _, verdict, reason = judged(lambda x: x * biggest_of(1, 2), probe=False)
+    assert verdict == "conditional" and "probes were turned off" in reason
+    judged(lambda x: x * two(), probe=False)
+    assert asked == []
+
+
+def test_a_report_keeps_its_verdicts_and_assumptions(tmp_path):
+    report, _, _ = judged(marked(lambda: STATE["k"]))
+    report.save(tmp_path / "r.json")
+    again = constviz.load(tmp_path / "r.json")
+    assert again.verdict == report.verdict and str(again) == str(report)
+    assert again.assumptions.equals(report.assumptions)
+
+
+def test_nothing_folded_has_the_verdict_not_folded_and_the_same_columns():
+    report, verdict, _ = judged(lambda x: x + 1)
+    assert verdict == "not_folded"
+    assert list(report.assumptions.columns) == ["function", "expression", "guard", "expected", "current", "holds"]
