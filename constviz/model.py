@@ -331,7 +331,7 @@ def from_json(text: str | bytes) -> Comparison:
     """
     try:
         data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReportFileError(f"not a constviz report, or cut short: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ReportFileError(f'not a constviz report: no "format": "{FORMAT}" in it')

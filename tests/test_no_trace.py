@@ -274,3 +274,29 @@ def test_what_the_program_prints_is_its_own(capfd):
 
     compare(fn, torch.ones(2))
     assert capfd.readouterr().out == ""
+
+
+def test_requires_grad_is_put_back():
+    layer = torch.nn.Linear(3, 3)
+
+    def freezes(x):
+        y = layer(x)
+        layer.requires_grad_(False)
+        return y * programs.scale()
+
+    report = compare(freezes, torch.ones(3))
+    assert layer.weight.requires_grad and str(report.verdict) == "conditional"
+
+
+def test_inputs_may_hold_themselves():
+    loop = {}
+    loop["me"] = loop
+    ring = [1]
+    ring.append(ring)
+    (copied, copied_ring), _ = copies.copy_inputs((loop, ring), {})
+    assert copied["me"] is copied and copied is not loop and copied_ring[1] is copied_ring
+
+
+def test_an_inner_function_compiled_with_fullgraph_can_be_run_eagerly():
+    inner = torch.compile(lambda y: y * programs.scale(), backend="eager", fullgraph=True)
+    assert compare(lambda x: inner(x) + 1, torch.ones(2)).variants["eager"].output.tolist() == [4.0, 4.0]

@@ -260,3 +260,39 @@ def test_nothing_folded_has_the_verdict_not_folded_and_the_same_columns():
     report, verdict, _ = judged(lambda x: x + 1)
     assert verdict == "not_folded"
     assert list(report.assumptions.columns) == ["function", "expression", "guard", "expected", "current", "holds"]
+
+
+def test_a_mark_in_another_module_reads_that_modules_state(tmp_path, monkeypatch):
+    (tmp_path / "constviz_other.py").write_text(
+        "import torch\nS = {'a': 2.0}\n@torch.compiler.assume_constant_result\ndef k(): return S['a']\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import constviz_other
+
+    report, verdict, _ = judged(lambda x: x.relu() * constviz_other.k())
+    assert verdict == "conditional"
+    assert report.assumptions["expression"].tolist() == ["constviz_other.S['a']"]
+
+
+BOTH = {"a": 2.0, "b": 3.0}
+TENSOR = torch.ones(2)
+
+
+@mark
+def reads_a():
+    return BOTH["a"]
+
+
+@mark
+def doubled():
+    return TENSOR * 2
+
+
+def test_another_item_of_a_guarded_container_is_not_guarded():
+    report, verdict, _ = judged(lambda x: x * reads_a() * BOTH["b"])
+    assert verdict == "conditional" and report.assumptions["expression"].tolist() == ["BOTH['a']"]
+
+
+def test_what_is_in_a_tensor_is_not_guarded_though_the_graph_takes_it_too():
+    _, verdict, reason = judged(lambda x: x * TENSOR + doubled())
+    assert verdict == "conditional" and "TENSOR" in reason

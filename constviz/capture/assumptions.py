@@ -26,6 +26,9 @@ _ABOUT_CODE = {
 """Guards that describe the code itself, or what a more telling guard says too."""
 
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
+_TORCHS_OWN = re.compile(r"G\['__import_torch('\]|_dot_)")
+"""Dynamo's own names for torch modules that it imported; those of the user's modules are state like any other."""
+
 _LIBRARY_CONSTANT = (torch.dtype, torch.layout, torch.device, torch.memory_format)
 
 
@@ -65,16 +68,21 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
     folded = {id(function_of(r.fn)): r.fn for r in after.folds if r.marked and r.error is None}
     names = {key: function_name(fn) for key, fn in folded.items()}
     kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
-    live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))}
+    returned = {id(raw.returned) for raw in after.folds}  # a returned container is guarded as what the fold gave
+    live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))} & returned
     owners = {e.guard.source: e.value for e in before.guard_entries}
     results = [value for raw in after.folds for value in raw.tensors]
     found: dict[tuple[str, str], LiveAssumption] = {}
     for entry in before.guard_entries:
         source = entry.guard.source
         key = (entry.guard.type, source)
-        if key in kept or key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
+        if key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
             continue
         readers = [names[i] for i in _readers(entry, before) if i in names]
+        if key in kept and not (
+            readers and isinstance(entry.value, torch.Tensor) and not _shares(entry.value, results)
+        ):
+            continue  # a kept guard on a tensor says nothing about what is in it
         if not readers and _is_of_the_call(entry, top):
             readers = list(names.values())  # who read it is not known: it may have been any of them
         functions = tuple(dict.fromkeys(readers))
@@ -95,7 +103,7 @@ def _is_about_state(entry: GuardEntry) -> bool:
     source, value = entry.guard.source, entry.value
     if entry.guard.type in _ABOUT_CODE or not entry.has_value or isinstance(value, _CODE):
         return False
-    if "___stack" in source or "__builtins_dict__" in source or source.startswith("G['__import_"):
+    if "___stack" in source or "__builtins_dict__" in source or _TORCHS_OWN.match(source):
         return False
     if source.endswith((".__name__", ".__qualname__", ".__module__", ".__code__")):
         return False
@@ -212,6 +220,7 @@ def _shares(value: Any, results: list[Any]) -> bool:
 
 def in_users_words(source: str, scope: Scope) -> str:
     """``L['k'].__closure__[0].cell_contents['n']`` is ``CFG['n']`` if ``CFG`` is what ``k`` closes over."""
+    source = re.sub(r"G\['__import_(\w+)'\]", lambda match: f"G[{match[1].replace('_dot_', '.')!r}]", source)
     source = re.sub(r"^___from_numpy\((.*)\)$", r"\1", source)
     pattern = re.compile(r"^(.*?)\.__closure__\[(\d+)\]\.cell_contents")
     text = source

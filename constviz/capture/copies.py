@@ -44,12 +44,17 @@ class _Copier:
         new = value
         if isinstance(value, torch.Tensor):
             new = self.tensor(value, name)
-        elif type(value) in (list, tuple, set):
+        elif type(value) is list:
+            new = []
+            self.done[id(value)] = (value, new)  # first: it may hold itself
+            new.extend(self.copy(v, f"{name}[{i}]") for i, v in enumerate(value))
+        elif type(value) in (tuple, set):
             new = type(value)(self.copy(v, f"{name}[{i}]") for i, v in enumerate(value))
         elif isinstance(value, tuple) and hasattr(value, "_fields"):
             new = type(value)(*(self.copy(v, f"{name}.{f}") for f, v in zip(value._fields, value, strict=True)))
         elif isinstance(value, dict):
             new = copy.copy(value)
+            self.done[id(value)] = (value, new)
             for key, item in value.items():
                 new[key] = self.copy(item, f"{name}[{key!r}]")
         self.done[id(value)] = (value, new)

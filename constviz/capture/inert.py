@@ -116,7 +116,7 @@ def _named_values(recorder: Recorder) -> Iterator[tuple[str, Any]]:
 
 
 def _submodule(value: Any, name: str) -> Any:
-    return value._modules.get(name) if isinstance(value, torch.nn.Module) else None
+    return dict(value.named_children()).get(name) if isinstance(value, torch.nn.Module) else None
 
 
 def _globals(code: types.CodeType, namespace: dict[str, Any]) -> dict[str, Any]:

@@ -142,6 +142,8 @@ class Snapshot:
             grad = tensor.grad if tensor.is_leaf else None
         except Exception:  # functorch-wrapped, fake, released storage
             return
+        if tensor.is_leaf:
+            self._undo.append(functools.partial(_want_grad, tensor, tensor.requires_grad))
         self._tensors.append((tensor, content, grad, None if grad is None else grad.detach().clone()))
 
     def _keep_container(self, value: Any, queue: collections.deque[Any]) -> None:
@@ -312,6 +314,11 @@ def kept(*roots: Any) -> Iterator[Snapshot]:
 
 def _uses_cuda() -> bool:
     return torch.cuda.is_available() and bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
+def _want_grad(tensor: torch.Tensor, wanted: bool) -> None:
+    if tensor.is_leaf and tensor.requires_grad is not wanted:
+        tensor.requires_grad_(wanted)
 
 
 def _uninitialize(tensor: Any, kind: type) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
+import enum
 import functools
 import inspect
 import itertools
@@ -96,9 +97,9 @@ def _module(name: str) -> Any:
 
 def _item(owner: Any, key: Any) -> Any:
     for kind in (dict, list, tuple):
-        if isinstance(owner, kind):
+        if _is(owner, kind):
             try:
-                return kind.__getitem__(owner, key)  # type: ignore[index]
+                return kind.__getitem__(owner, key)
             except (KeyError, IndexError, TypeError):
                 raise UnreadableError(repr(key)) from None
     raise UnreadableError(f"{type(owner).__name__}[{key!r}]")
@@ -107,11 +108,11 @@ def _item(owner: Any, key: Any) -> Any:
 def _call(name: str, value: Any) -> Any:
     if name == "type":
         return type(value)
-    if name == "dict" and isinstance(value, (dict, types.MappingProxyType)):
+    if name == "dict" and _is(value, (dict, types.MappingProxyType)):
         return dict(value)
     if name == "___from_numpy":
         return value
-    if name == "__import__" and isinstance(value, str):
+    if name == "__import__" and _is(value, str):
         return _module(value)
     raise UnreadableError(name)
 
@@ -124,31 +125,31 @@ def _cell(cell: types.CellType) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    if isinstance(owner, types.ModuleType):
+    if _is(owner, types.ModuleType):
         if name in vars(owner):
             return vars(owner)[name]
         if owner.__name__.split(".")[0] == "torch":  # torch.backends flags are properties, of torch's own
             return getattr(owner, name)
         return _module(f"{owner.__name__}.{name}")
-    if name == "cell_contents" and isinstance(owner, types.CellType):
+    if name == "cell_contents" and _is(owner, types.CellType):
         return _cell(owner)
-    if name == "__closure__" and isinstance(owner, types.FunctionType):
+    if name == "__closure__" and _is(owner, types.FunctionType):
         return owner.__closure__
-    if isinstance(owner, threading.local):
+    if _is(owner, threading.local):
         owner = types.SimpleNamespace(**owner.__dict__)
     try:
         own = object.__getattribute__(owner, "__dict__")
     except AttributeError:
         own = {}
-    if not isinstance(owner, type):
+    if not _is(owner, type):
         if name == "__dict__":
             return own
         if name in own:
             return own[name]
-        for table in ("_parameters", "_buffers", "_modules") if isinstance(owner, torch.nn.Module) else ():
+        for table in ("_parameters", "_buffers", "_modules") if _is(owner, torch.nn.Module) else ():
             if name in own.get(table, {}):
                 return own[table][name]
-    if name == "__dict__" and isinstance(owner, type):
+    if name == "__dict__" and _is(owner, type):
         return owner.__dict__
     missing = object()
     static = inspect.getattr_static(owner, name, missing)
@@ -169,6 +170,11 @@ def _attribute(owner: Any, name: str) -> Any:
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, classmethod)
 
 
+def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    """``isinstance``, but for what the value itself has to say about its class: that would be the user's code."""
+    return issubclass(type(value), kinds)
+
+
 # -- what a value was, to be compared with what it is ------------------------------------------------------------
 
 
@@ -184,16 +190,18 @@ class Expectation:
         self._value = _held(value if self._shape is None else None)
         self._content: torch.Tensor | None = None
         self._version = 0
-        if isinstance(value, torch.Tensor) and value.device.type != "meta":
+        if _is(value, torch.Tensor) and value.device.type != "meta":
             self._content = value.detach().clone()
             self._version = 0 if value.is_inference() else value._version
         self._array = value.copy() if type(value).__name__ == "ndarray" else None
-        self._is_tensor = isinstance(value, torch.Tensor)
+        self._is_tensor = _is(value, torch.Tensor)
 
     def text_of(self, value: Any) -> str:
         """Another value in the same words."""
-        if type(value) in (bool, int, float):  # the usual ones, and describe takes its time
-            return repr(value) if self._shape is None else _expected_text(self.guard_type, value)
+        if self._shape is None and type(value) in (bool, int, float):  # the usual ones: describe takes its time
+            return repr(value)
+        if self._shape is None and not _is_tellable(value):
+            return f"{type(value).__name__} object"
         return _expected_text(self.guard_type, value)
 
     def holds(self, now: Any) -> bool:
@@ -201,7 +209,7 @@ class Expectation:
         if self._shape is not None:
             return bool(_outline(self.guard_type, now) == self._shape)
         value = self._value()
-        if isinstance(value, itertools.count):
+        if _is(value, itertools.count):
             return True  # an iterator that has moved on: nothing to compare
         if self._is_tensor:
             return self._same_tensor(now, value)
@@ -215,7 +223,7 @@ class Expectation:
         return now is value
 
     def _same_tensor(self, now: Any, value: Any) -> bool:
-        if not isinstance(now, torch.Tensor):
+        if not _is(now, torch.Tensor):
             return False
         if now is value:
             if self.aliased or self._content is None:
@@ -244,8 +252,19 @@ def _is_plain(value: Any) -> bool:
         return all(_is_plain(item) for item in value)
     numpy = sys.modules.get("numpy")
     return type(value) in (slice, range, *_PLAIN) or (
-        numpy is not None and type(value).__module__ == "numpy" and isinstance(value, numpy.generic)
+        numpy is not None and type(value).__module__ == "numpy" and _is(value, numpy.generic)
     )
+
+
+def _is_tellable(value: Any, depth: int = 3) -> bool:
+    """Whether it can be put into words without a ``__repr__`` of the user's."""
+    if type(value) is dict:
+        value = [*value.keys(), *value.values()]
+    if type(value) in (list, tuple, set, frozenset):
+        return depth > 0 and all(_is_tellable(item, depth - 1) for item in value)
+    if _is(value, (torch.Tensor, torch.nn.Module, *_FUNCTIONS)) or type(value).__name__ == "ndarray":
+        return True
+    return _is_plain(value) or getattr(type(value), "__repr__", None) in (object.__repr__, enum.Enum.__repr__)
 
 
 def _same_plain(value: Any, now: Any) -> bool:
@@ -261,23 +280,23 @@ def _same_plain(value: Any, now: Any) -> bool:
 def _outline(guard_type: str, value: Any) -> Any:
     if guard_type == "TYPE_MATCH":
         return type(value)
-    if guard_type in ("SEQUENCE_LENGTH", "TUPLE_ITERATOR_LEN") and isinstance(value, (list, tuple, dict, set)):
+    if guard_type in ("SEQUENCE_LENGTH", "TUPLE_ITERATOR_LEN") and _is(value, (list, tuple, dict, set)):
         return len(value)
-    if guard_type.startswith("DICT_") and isinstance(value, dict):
-        return tuple(k if isinstance(k, _PLAIN) else id(k) for k in value)
+    if guard_type.startswith("DICT_") and _is(value, dict):
+        return tuple(k if _is(k, _PLAIN) else id(k) for k in value)
     return None
 
 
 def _expected_text(guard_type: str, value: Any) -> str:
     if guard_type == "TYPE_MATCH":
         return type(value).__name__
-    if guard_type == "SEQUENCE_LENGTH" and isinstance(value, (list, tuple, dict, set)):
+    if guard_type == "SEQUENCE_LENGTH" and _is(value, (list, tuple, dict, set)):
         return f"{len(value)} items"
     return describe(value).text
 
 
 def _equal_arrays(a: Any, b: Any) -> bool:
     numpy = sys.modules.get("numpy")
-    if numpy is None or not (isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray)):
+    if numpy is None or not (_is(a, numpy.ndarray) and _is(b, numpy.ndarray)):
         return False
     return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

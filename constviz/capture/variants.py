@@ -41,7 +41,7 @@ def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant
     Raises:
         Exception: whatever the user's own function raises.
     """
-    with quiet(), nested_compiles_run_as(None):
+    with quiet(), torch.compiler.set_stance("force_eager"):
         output = unwrap(fn)(*args, **kwargs)
     return Variant("eager", result=describe(output), needs_grad=_needs_grad(output), output=kept_copy(output))
 

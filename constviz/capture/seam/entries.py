@@ -30,6 +30,9 @@ def with_resumed(codes: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> Iter
         seen.add(id(code))
         yield code
         for compiled in entries(code):
+            for constant in compiled.co_consts:  # torch 2.11, where there are closure variables
+                if isinstance(constant, types.CodeType) and constant.co_name.startswith("torch_dynamo_resume_in_"):
+                    todo.append((constant, namespace))
             for name in compiled.co_names:
                 if name.startswith("__resume_at_"):
                     todo += [(resumed, namespace) for resumed in _resumed(namespace.get(name))]
