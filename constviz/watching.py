@@ -38,7 +38,7 @@ class Watch:
     >>> import constviz
     >>> with constviz.watch() as watched:
     ...     watched
-    <constviz.watch: no function yet>
+    <constviz.watch: ...>
     >>> watched
     <constviz.watch: off>
     """

@@ -148,3 +148,16 @@ def test_reload_and_unload(kernel):
     assert unpatched(kernel)
     assert kernel.run("%%constfold\nf(x);").error == "UsageError"
     assert kernel.run("%load_ext constviz").error is None
+
+
+def test_watch_and_unwatch(kernel):
+    kernel.run("S = {'k': 3.0}\n@torch.compiler.assume_constant_result\ndef k(): return S['k']")
+    kernel.run("@torch.compile(backend='eager')\ndef w(x): return x * k()")
+    kernel.run("%constviz watch")
+    kernel.run("%%constfold -q\nw(x);")
+    ran = kernel.run("S['k'] = 5.0\n1 / 0")
+    assert ran.error == "ZeroDivisionError"
+    assert ran.lines == ["constviz: w goes on with an old value"]
+    assert "  k read S['k'] = 3.0; it is 5.0 now\n  to compile it anew: constviz.refresh(w)" in ran.stdout
+    kernel.run("%constviz unwatch")
+    assert kernel.run("S['k'] = 6.0").stdout == ""

@@ -1,5 +1,7 @@
 """The watch: what it reports and when, what it holds, and that it is off when it is off."""
 
+# ruff: noqa: F811 (fixtures)
+
 from __future__ import annotations
 
 import gc
@@ -9,45 +11,11 @@ import weakref
 import numpy as np
 import pytest
 import torch
-from shells import Shell
+from watched import X, no_report_of_other_tests, program, said, watch  # noqa: F401
 
 import constviz
 from constviz import watching
 from constviz.capture import live
-
-X = torch.ones(3)
-
-
-@pytest.fixture(autouse=True)
-def no_report_of_other_tests(monkeypatch):
-    monkeypatch.setattr(live, "_living", weakref.WeakSet())
-
-
-@pytest.fixture
-def watch():
-    torch.compiler.reset()
-    with constviz.watch() as watch:
-        yield watch
-
-
-def program(read, backend="eager"):
-    """A compiled function whose marked function ``scale`` is ``read``, called once and reported."""
-
-    def scale():
-        return read()
-
-    def f(x):
-        return x * marked()
-
-    marked = torch.compiler.assume_constant_result(scale)
-    compiled = torch.compile(f, backend=backend)
-    compiled(X)
-    return compiled, constviz.compare(compiled, args=(X,))
-
-
-def said(found):
-    return [(b.function, b.assumption.expected, b.assumption.current) for b in found]
-
 
 # -- what is reported --------------------------------------------------------------------------------------------
 
@@ -238,83 +206,52 @@ def test_state_that_the_marked_function_changes_itself(watch):
     assert said(watch.check()) == [("f", "3.0", "5.0")]
 
 
-# -- refreshing --------------------------------------------------------------------------------------------------
+def test_a_check_runs_no_code_of_the_users(watch):
+    ran = []
 
+    class Settings:
+        def __init__(self):
+            self.scale = 3.0
 
-def test_refresh_compiles_this_function_anew_and_no_other(watch):
-    settings, compiles = {"scale": 3.0}, []
+        def __getattribute__(self, name):
+            ran.append(name)
+            return object.__getattribute__(self, name)
 
-    def counting(gm, inputs):
-        compiles.append(gm)
-        return gm.forward
+        def __eq__(self, other):
+            ran.append("eq")
+            return True
 
-    compiled, _ = program(lambda: settings["scale"], counting)
-    other = torch.compile(lambda x: x + 1, backend=counting)
-    other(X)
-    settings["scale"] = 5.0
-    assert len(watch.check()) == 1
-    before = len(compiles)
-    constviz.refresh(compiled)
-    assert watch.check() == []
-    assert compiled(X).tolist() == [5.0] * 3
-    assert len(compiles) == before + 1
-    other(X)
-    assert len(compiles) == before + 1
-    assert watch.check() == []
-    settings["scale"] = 6.0
-    assert said(watch.check()) == [("f", "5.0", "6.0")]
+        def __repr__(self):
+            ran.append("repr")
+            return "Settings()"
 
+    class Plain:
+        def __init__(self):
+            self.scale = 3.0
 
-def test_refresh_reaches_what_is_resumed_and_called_after_a_graph_break(watch):
-    settings = {"scale": 3.0}
+        def __eq__(self, other):
+            ran.append("eq")
+            return True
 
-    @torch.compiler.assume_constant_result
-    def scale():
-        return settings["scale"]
+        __hash__ = None
 
-    def callee(x):
-        torch._dynamo.graph_break()
-        return x * scale()
+        def __repr__(self):
+            ran.append("repr")
+            return "Plain()"
 
-    def f(x):
-        y = x + 1
-        torch._dynamo.graph_break()
-        return callee(y * scale())
-
-    compiled = torch.compile(f, backend="eager")
-    compiled(X)
-    report = constviz.compare(compiled, args=(X,))
-    settings["scale"] = 5.0
-    assert compiled(X).tolist() == [18.0] * 3
-    constviz.refresh(f)
-    assert compiled(X).tolist() == [50.0] * 3
-    assert report.live.stale() == ()
-
-
-def test_refresh_takes_modules_and_methods():
-    class Module(torch.nn.Module):
-        scale = 3.0
-
-        @torch.compiler.assume_constant_result
-        def marked(self):
-            return self.scale
-
-        def forward(self, x):
-            return x * self.marked()
-
-    module = Module()
-    for fn, compiled in (
-        (module, torch.compile(module, backend="eager")),
-        (module.forward, torch.compile(module.forward, backend="eager")),
-    ):
-        module.scale = 3.0
-        constviz.refresh(fn)
-        assert compiled(X).tolist() == [3.0] * 3
-        module.scale = 5.0
-        constviz.refresh(compiled)
-        assert compiled(X).tolist() == [5.0] * 3
-    with pytest.raises(TypeError, match="refresh needs"):
-        constviz.refresh(len)
+    space = {"settings": Settings(), "plain": Plain()}
+    program(lambda: space["plain"].scale)
+    program(lambda: space["settings"].scale)
+    watch.check()
+    ran.clear()
+    space["plain"].scale = 4.0
+    object.__setattr__(space["settings"], "scale", 5.0)
+    assert said(watch.check())[0] == ("f", "3.0", "4.0")
+    space["plain"], space["settings"] = space["settings"], space["plain"]
+    watch.check()
+    space["plain"].scale = Plain()
+    watch.check()
+    assert ran == []
 
 
 # -- what it holds -----------------------------------------------------------------------------------------------
@@ -361,71 +298,3 @@ def test_nothing_is_registered_when_it_is_off():
     assert registered() == before and watching.active() is None
     assert repr(watch) == "<constviz.watch: off>" and watch.check() == []
     watch.stop()
-
-
-# -- in a shell --------------------------------------------------------------------------------------------------
-
-CELL = """\
-import torch
-SETTINGS = {"scale": 3.0}
-@torch.compiler.assume_constant_result
-def scale(): return SETTINGS["scale"]
-@torch.compile(backend="eager")
-def f(x): return x * scale()
-"""
-BROKEN = """\
-constviz: f goes on with an old value
-  scale read SETTINGS['scale'] = 3.0; it is 5.0 now
-  to compile it anew: constviz.refresh(f)
-"""
-
-
-@pytest.fixture
-def shell():
-    shell = Shell()
-    shell.run(CELL)
-    yield shell
-    shell.close()
-
-
-def test_a_cell_that_breaks_an_assumption_says_so(shell):
-    hooks = {name: len(found) for name, found in shell.ip.events.callbacks.items()}
-    assert shell.run("%constviz watch").lines == ["constviz: watch is on, for functions reported from now on"]
-    shell.run("%%constfold -q\nf(torch.ones(1));")
-    assert "watch           on, after each cell: f" in shell.run("%constviz status").stdout
-    assert shell.run("1 + 1;").stdout == ""
-    assert shell.run("SETTINGS['scale'] = 5.0").stdout == BROKEN
-    assert shell.run("1 + 1;").stdout == ""
-    shell.run("SETTINGS['scale'] = 3.0")
-    ran = shell.run("SETTINGS['scale'] = 5.0\n1 / 0")
-    assert ran.error == "ZeroDivisionError" and ran.stdout.endswith(BROKEN)
-    assert shell.run("import constviz; constviz.refresh(f); f(torch.ones(1)).item()").result == "5.0"
-    assert shell.run("%constviz unwatch").lines == ["constviz: watch is off"]
-    assert shell.run("SETTINGS['scale'] = 8.0").stdout == ""
-    assert {name: len(found) for name, found in shell.ip.events.callbacks.items()} == hooks
-
-
-def test_a_cell_that_breaks_what_it_folded(shell):
-    shell.run("%constviz watch")
-    ran = shell.run("%%constfold -q --no-probe\nf(torch.ones(1));\nSETTINGS['scale'] = 5.0")
-    assert ran.stdout == BROKEN
-
-
-def test_unloading_switches_it_off(shell):
-    before = len(shell.ip.events.callbacks["post_run_cell"])
-    shell.run("%constviz watch")
-    constviz.unload_ipython_extension(shell.ip)
-    assert watching.active() is None
-    assert len(shell.ip.events.callbacks["post_run_cell"]) < before
-
-
-def test_no_probe_asks_nothing_again(shell, monkeypatch):
-    from constviz.capture import evidence
-
-    asked, probe = [], evidence.probe
-    monkeypatch.setattr(evidence, "probe", lambda raw, *rest: asked.append(raw) or probe(raw, *rest))
-    for cell in ("%constfold {} -q f(torch.ones(1))", "%%constfold {} -q\nf(torch.ones(1));"):
-        for option in ("", "--no-probe"):
-            asked.clear()
-            assert shell.run(cell.format(option)).error is None
-            assert bool(asked) != bool(option)

@@ -7,6 +7,8 @@ import types
 
 import numpy as np
 import pytest
+import torch
+from packaging.version import Version
 
 CASES = pytest.importorskip("test_cases", reason="the measured programs are not beside this checkout")
 
@@ -31,6 +33,9 @@ UNREADABLE = {
 }
 # fmt: on
 """Stale programs whose cause cannot be read without running code, by kind."""
+
+UNGUARDED = {"14", "20", "23"} if Version(torch.__version__).release < (2, 13) else set()
+"""Nor on torch 2.11, whose Dynamo takes these as they are, without a guard, mark or no mark."""
 
 REPORTED: dict[str, list[str]] = {}
 
@@ -66,7 +71,7 @@ def test_case(name):
     if outcome == "right":
         assert not found
     if outcome == "stale":
-        assert bool(found) == (name.split("_")[0] not in UNREADABLE)
+        assert bool(found) == (name.split("_")[0] not in UNREADABLE | UNGUARDED)
 
 
 def test_the_table():
