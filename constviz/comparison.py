@@ -19,6 +19,7 @@ from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import function_name
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
+from .capture.identities import dropped_identities
 from .capture.live import LiveCapture, comparing
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
@@ -131,6 +132,7 @@ def _run(
     after = with_folds(after, saw_after, target)
     state.restore()
     assumptions = dropped_guards(saw_before, saw_after, target)
+    assumptions += dropped_identities(saw_before, saw_after, target, assumptions)
     first = FirstCall(eager, eager_inputs, after, after_inputs)
     after = judged(after, saw_before, saw_after, assumptions, first, state, options, probe)
     live = LiveCapture(function_name(target), target, assumptions, saw_after)

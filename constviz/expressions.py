@@ -8,6 +8,8 @@ import re
 __all__ = ["readable"]
 
 _STEPS = [
+    (re.compile(r"\bos(['\"]\])?\.environ\._data\[b(?=['\"])"), r"os\1.environ["),
+    (re.compile(r"\bos(['\"]\])?\.environ\._data\b"), r"os\1.environ"),
     (re.compile(r"\b[LG]\[(['\"])([^'\"]+)\1\]"), r"\2"),
     (re.compile(r"\.__dict__\[(['\"])(\w+)\1\]"), r".\2"),
     (re.compile(r"\._(?:modules|parameters|buffers)\[(['\"])([A-Za-z_]\w*)\1\]"), r".\2"),

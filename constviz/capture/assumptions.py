@@ -13,6 +13,7 @@ from ..expressions import readable
 from ..model import Assumption
 from .describe import code_name, describe, function_name
 from .events import Frame, GuardEntry, MarkedRead
+from .reach import is_library_class, is_library_function
 from .readings import Expectation, Scope, UnreadableError, read
 from .record import Recorder
 
@@ -28,6 +29,8 @@ _ABOUT_CODE = {
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
 _TORCHS_OWN = re.compile(r"G\['__import_torch('\]|_dot_)")
 """Dynamo's own names for torch modules that it imported; those of the user's modules are state like any other."""
+
+_CLOSURE = re.compile(r"([LG]\['\w+'\](?:\.\w+|\['[^'\[\]]+'\])*?)\.__closure__\[(\d+)\]\.cell_contents")
 
 _LIBRARY_CONSTANT = (torch.dtype, torch.layout, torch.device, torch.memory_format)
 
@@ -86,7 +89,7 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
         if not readers and _is_of_the_call(entry, top):
             readers = list(names.values())  # who read it is not known: it may have been any of them
         functions = tuple(dict.fromkeys(readers))
-        if functions:
+        if functions and not _is_inside_a_library(source, scope_of(entry.frame, top)):
             found[key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), _shares(entry.value, results))
     return _distinct(found.values())
 
@@ -110,6 +113,24 @@ def _is_about_state(entry: GuardEntry) -> bool:
     if re.fullmatch(r"L\['\w+'\]", source) and isinstance(value, torch.Tensor):
         return False  # an input of the frame, not state
     return not (isinstance(value, _LIBRARY_CONSTANT) and re.match(r"G\['torch'\]", source))
+
+
+def _is_inside_a_library(source: str, scope: Scope) -> bool:
+    """Whether it is a default or a closure variable of a function of a library, or stands in a class of one."""
+    for match in re.finditer(r"\bdict\((.*?\.__mro__\[\d+\])\.__dict__\)", source):
+        try:
+            if is_library_class(read(match[1], scope)):
+                return True
+        except UnreadableError:
+            continue
+    for match in re.finditer(r"\.(?:__defaults__|__kwdefaults__|__closure__)\b", source):
+        try:
+            fn = read(source[: match.start()], scope)
+        except UnreadableError:
+            continue
+        if issubclass(type(fn), types.FunctionType) and is_library_function(fn):
+            return True
+    return False
 
 
 def _is_of_the_call(entry: GuardEntry, top: Any) -> bool:
@@ -168,9 +189,9 @@ def _looked_at(source: str, found: MarkedRead) -> bool:
 
 def _words(fn: Any, depth: int = 2) -> set[str]:
     """The names and string constants in a function and in the functions it names."""
-    code = getattr(fn, "__code__", None)
-    if code is None:
+    if not issubclass(type(fn), types.FunctionType):  # to ask another object may run the user's code
         return set()
+    code = fn.__code__
     words = {"__closure__", "cell_contents", "__defaults__", "__dict__", *map(str, range(64)), *_code_words(code)}
     if depth:
         for name in code.co_names:
@@ -222,17 +243,17 @@ def in_users_words(source: str, scope: Scope) -> str:
     """``L['k'].__closure__[0].cell_contents['n']`` is ``CFG['n']`` if ``CFG`` is what ``k`` closes over."""
     source = re.sub(r"G\['__import_(\w+)'\]", lambda match: f"G[{match[1].replace('_dot_', '.')!r}]", source)
     source = re.sub(r"^___from_numpy\((.*)\)$", r"\1", source)
-    pattern = re.compile(r"^(.*?)\.__closure__\[(\d+)\]\.cell_contents")
     text = source
-    while match := pattern.match(text):
+    while match := _CLOSURE.search(text):
         try:
             fn = read(match[1], scope)
-            name = fn.__code__.co_freevars[int(match[2])]
-        except (UnreadableError, AttributeError, IndexError):
+            name, value = fn.__code__.co_freevars[int(match[2])], fn.__closure__[int(match[2])].cell_contents
+        except (UnreadableError, AttributeError, IndexError, ValueError):
             break
-        scope = Scope({name: fn.__closure__[int(match[2])].cell_contents}, scope.globals, {})
-        text = f"L[{name!r}]" + text[match.end() :]
-    text = re.sub(r"dict\(([^()]+)\.__dict__\)\['(\w+)'\](?:\.__func__)?", r"\1.\2", text)
+        scope = Scope({**scope.local, name: value}, scope.globals, {k: v for k, v in scope.cells.items() if k != name})
+        text = f"{text[: match.start()]}L[{name!r}]{text[match.end() :]}"
+    text = re.sub(r"dict\((\w+\([^()]+\)|[^()]+)\.__dict__\)\['(\w+)'\](?:\.__func__)?", r"\1.\2", text)
+    text = re.sub(r"hasattr\((.*)\.__dict__, ('\w+')\)", r"\2 in vars(\1)", text)
     default = re.match(r"^(.*)\.__defaults__\[(\d+)\](.*)$", text)
     if default:
         return _default_in_words(default, scope)

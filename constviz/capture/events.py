@@ -91,6 +91,8 @@ class GuardEntry:
     value: Any
     has_value: bool
     frame: Frame | None
+    attribute: str | None = None
+    """The attribute whose presence or absence it is about."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import types
 
-__all__ = ["is_library", "is_opaque", "names_in", "slots_of"]
+__all__ = ["is_library", "is_library_class", "is_library_function", "is_opaque", "names_in", "slots_of"]
 
 _LIBRARY_ROOTS = tuple(
     os.path.realpath(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")
@@ -45,6 +45,18 @@ def is_library(file: str | None) -> bool:
     if not file or file.startswith("<"):
         return False
     return os.path.realpath(file).startswith(_LIBRARY_ROOTS)
+
+
+def is_library_function(function: types.FunctionType) -> bool:
+    """Whether a function belongs to the standard library or an installed package."""
+    root = (function.__module__ or "").split(".")[0]  # some modules are frozen, and have no file
+    return is_library(function.__code__.co_filename) or root in sys.stdlib_module_names
+
+
+def is_library_class(cls: type) -> bool:
+    """Whether a class belongs to the standard library or an installed package."""
+    root = str(cls.__module__).split(".")[0]
+    return root in sys.stdlib_module_names or is_library(getattr(sys.modules.get(cls.__module__), "__file__", None))
 
 
 def is_opaque(cls: type) -> bool:

@@ -28,6 +28,7 @@ _SMALL = 4096
 """Elements up to which a tensor is compared each time; larger ones only when autograd says they were written."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout)
+_ON_FUNCTIONS = ("FUNCTION_MATCH", "CLOSURE_MATCH")
 _FIELD = type(vars(collections.namedtuple("_", "x"))["x"])
 _STORED = (types.MemberDescriptorType, types.GetSetDescriptorType, _FIELD)
 
@@ -74,6 +75,8 @@ def _read(node: ast.expr, scope: Scope) -> Any:
         return _attribute(_read(node.value, scope), node.attr)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
         return _call(node.func.id, _read(node.args[0], scope))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr":
+        return _has(*(_read(argument, scope) for argument in node.args))
     raise UnreadableError(ast.dump(node))
 
 
@@ -110,6 +113,8 @@ def _call(name: str, value: Any) -> Any:
         return type(value)
     if name == "dict" and _is(value, (dict, types.MappingProxyType)):
         return dict(value)
+    if name in ("list", "len") and _is(value, dict):  # of its keys
+        return dict.__len__(value) if name == "len" else tuple(dict.keys(value))
     if name == "___from_numpy":
         return value
     if name == "__import__" and _is(value, str):
@@ -167,6 +172,18 @@ def _attribute(owner: Any, name: str) -> Any:
     return static
 
 
+def _has(owner: Any, name: Any) -> bool:
+    """Whether it is there, or in there for a dict; what ``__getattr__`` would make up is not."""
+    if _is(owner, dict):
+        return dict.__contains__(owner, name)
+    try:
+        _attribute(owner, name)
+    except UnreadableError:
+        missing = object()
+        return inspect.getattr_static(owner, name, missing) is not missing
+    return True
+
+
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, classmethod)
 
 
@@ -193,6 +210,7 @@ class Expectation:
         if _is(value, torch.Tensor) and value.device.type != "meta":
             self._content = value.detach().clone()
             self._version = 0 if value.is_inference() else value._version
+        self._code = value.__code__ if guard_type in _ON_FUNCTIONS and type(value) is types.FunctionType else None
         self._array = value.copy() if type(value).__name__ == "ndarray" else None
         self._is_tensor = _is(value, torch.Tensor)
 
@@ -220,6 +238,8 @@ class Expectation:
     def _same_object(self, now: Any, value: Any) -> bool:
         if self._array is not None:
             return _equal_arrays(now, self._array)
+        if self._code is not None:
+            return type(now) is types.FunctionType and _same_code(now.__code__, self._code)
         return now is value
 
     def _same_tensor(self, now: Any, value: Any) -> bool:
@@ -275,6 +295,19 @@ def _same_plain(value: Any, now: Any) -> bool:
     if type(value) is frozenset:
         return _is_plain(now) and {(type(v), v) for v in now} == {(type(v), v) for v in value}
     return bool(now == value) or bool(now != now and value != value)  # NaN is itself
+
+
+def _same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether they do the same, wherever they are written: a cell that is run again makes new ones."""
+    if one is other:
+        return True
+    facts = ("co_code", "co_names", "co_varnames", "co_freevars")
+    if any(getattr(one, fact) != getattr(other, fact) for fact in facts) or len(one.co_consts) != len(other.co_consts):
+        return False
+    return all(
+        _same_code(a, b) if type(a) is type(b) is types.CodeType else _same_plain(a, b)
+        for a, b in zip(one.co_consts, other.co_consts, strict=True)
+    )
 
 
 def _outline(guard_type: str, value: Any) -> Any:

@@ -19,7 +19,7 @@ from .describe import brief, code_name, describe, tensors_in
 from .events import Frame, GuardEntry, InlinedCall, MarkedRead, RawFold, first_line, split_reason
 from .graphs import from_fx
 from .modes import ambient_modes
-from .seam import Site, fx_node, is_marked, realized
+from .seam import Site, fx_node, guarded_attribute, is_marked, realized
 
 __all__ = ["Recorder"]
 
@@ -233,7 +233,8 @@ def _guard(entry: Any, frame: Frame | None) -> GuardEntry:
     text = brief(entry.value) if entry.has_value else ""
     name = str(entry.orig_guard.name)
     guard = Guard(entry.guard_type, readable(name), text, name)
-    return GuardEntry(guard, entry.value if entry.has_value else None, entry.has_value, frame)
+    value = entry.value if entry.has_value else None
+    return GuardEntry(guard, value, entry.has_value, frame, guarded_attribute(entry.orig_guard))
 
 
 def _arguments(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Argument, ...]:

@@ -15,7 +15,7 @@ from ..describe import code_name
 from ..graphs import source_line
 from .patching import patched
 
-__all__ = ["Observer", "Site", "fx_node", "has_own_mark", "is_marked", "observing", "realized"]
+__all__ = ["Observer", "Site", "fx_node", "guarded_attribute", "has_own_mark", "is_marked", "observing", "realized"]
 
 _MARK = "_dynamo_marked_constant"
 
@@ -100,6 +100,12 @@ def realized(variable: Any) -> Any:
 def _source_name(source: Any) -> str:
     name = source.name
     return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
+
+
+def guarded_attribute(guard: Any) -> str | None:
+    """The attribute that a guard on presence or absence asks for."""
+    name = getattr(guard.create_fn, "keywords", {}).get("attr")
+    return name if isinstance(name, str) else None
 
 
 def fx_node(variable: Any) -> torch.fx.Node | None:
