@@ -20,6 +20,7 @@ from .capture.describe import function_name
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
 from .capture.identities import dropped_identities
+from .capture.leads import leads
 from .capture.live import LiveCapture, comparing
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
@@ -145,7 +146,7 @@ def _run(
             options=options.as_text(),
             fold=chosen,
             marks=marks,
-            assumptions=live.read(),
+            assumptions=(*live.read(), *leads(saw_before, saw_after, assumptions)),
             notes=tuple(_notes(before, after, saw_after, marks, chosen, warm)),
             torch=str(torch.__version__),
         ),

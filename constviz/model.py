@@ -10,12 +10,16 @@ from typing import Any
 import msgspec
 
 __all__ = [
-    "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location", "Mark",
-    "Node", "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json", "to_json",
+    "LEAD", "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location",
+    "Mark", "Node", "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json",
+    "to_json",
 ]  # fmt: skip
 
 FORMAT = "constviz-report"
 VERSION = 1
+
+LEAD = "lead"
+"""The ``guard`` of an assumption that was found in bytecode and is neither proved nor watched."""
 
 Dim = int | str
 """One dimension of a shape: a number, or the name of a symbol (``s0``)."""

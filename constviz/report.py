@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .display.html import as_html
 from .display.layout import LayoutError
 from .display.picture import picture
 from .display.text import text
-from .model import Comparison, ReportFileError, Variant, Verdict, from_json, to_json
+from .model import LEAD, Assumption, Comparison, ReportFileError, Variant, Verdict, from_json, to_json
 
 if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
@@ -79,10 +80,10 @@ class FoldReport:
         """One row for each thing the compiled program takes for granted, with its value now.
 
         Columns ``function, expression, guard, expected, current, holds``.  A report that was made here reads the
-        values again each time; one that was loaded has those of when it was saved.
+        values again each time; one that was loaded has those of when it was saved.  ``guard`` is ``lead`` for what
+        the bytecode of an untraceable function names: a hint, not a proof, so ``holds`` is empty.
         """
-        rows = self._live.read() if self._live is not None else self._comparison.assumptions
-        return tables.assumptions(rows)
+        return tables.assumptions(self._assumptions())
 
     @property
     def live(self) -> LiveCapture | None:
@@ -144,7 +145,7 @@ class FoldReport:
         """
         target = Path(path)
         writers: dict[str, Callable[[], str]] = {
-            ".json": lambda: to_json(self._comparison, indent=1),
+            ".json": lambda: to_json(replace(self._comparison, assumptions=self._assumptions()), indent=1),
             ".html": self._page,
             ".svg": lambda: _standalone(self._picture()),
             ".dot": lambda: str(self.diagram().source),
@@ -155,6 +156,10 @@ class FoldReport:
         content = writer()  # first, so that a failure leaves no empty file
         # surrogates, as a user's string may hold them, have no place in UTF-8
         target.write_bytes(content.encode("utf-8", "replace"))
+
+    def _assumptions(self) -> tuple[Assumption, ...]:
+        rows = self._comparison.assumptions
+        return rows if self._live is None else (*self._live.read(), *(row for row in rows if row.guard == LEAD))
 
     # -- display -------------------------------------------------------------------------------------------------
 
@@ -182,7 +187,7 @@ class FoldReport:
             drawn = self._picture()
         except LayoutError:
             drawn = ""
-        names = ("summary", "folds", "graph_breaks", "guards")
+        names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
         frames = {name.replace("_", " "): getattr(self, name) for name in names}
         frames["nodes"] = self.nodes()
         from .display.page import page

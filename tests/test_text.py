@@ -7,7 +7,7 @@ from dataclasses import replace
 from sample import BREAK, CALL, FOLD, FOLDER, comparison, hostile
 
 from constviz.display.text import text
-from constviz.model import Comparison, Failure, Outcome, Variant
+from constviz.model import Assumption, Comparison, Failure, Outcome, Variant, Verdict
 
 EXPECTED = """\
 constviz: Net (net.py:8), before and after assume_constant_result
@@ -50,6 +50,31 @@ def test_what_was_not_folded_and_what_failed():
     assert "  graph_break: net.py:9 table(n=4)\n      the argument is a tensor" in shown
     assert "after failed: TypeError: bad" in shown
     assert "second line" not in shown
+
+
+def test_the_overall_verdict_is_near_the_top():
+    sound, wrong = replace(FOLD, verdict=Verdict.SOUND), replace(FOLD, verdict=Verdict.UNSOUND)
+
+    def told(*folds):
+        lines = text(Comparison("f", {"after": Variant("after", folds=folds)})).splitlines()
+        return [line for line in lines[:3] if line.startswith("verdict")]
+
+    assert told(sound) == ["verdict: sound"]
+    assert told(sound, wrong, sound) == ["verdict: unsound (1 unsound, 2 sound)"]
+    assert told() == ["verdict: not_folded"]
+    assert told(FOLD) == []
+
+
+def test_assumptions_and_leads():
+    rows = (
+        Assumption("scale", "CFG['k']", "CONSTANT_MATCH", "3.0"),
+        Assumption("load", "PATH", "lead", "'/secret'"),
+        Assumption("load", "open()", "lead", ""),
+    )
+    shown = text(Comparison("f", {"after": Variant("after", folds=(FOLD,))}, assumptions=rows))
+    assert "the compiled program assumes, and does not check\n  CFG['k'] stays 3.0 (read by scale)" in shown
+    assert "the bytecode names\n  PATH, open() (in load)" in shown
+    assert "secret" not in shown
 
 
 def test_nothing():

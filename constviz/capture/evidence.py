@@ -13,11 +13,11 @@ import torch
 
 from ..analysis.verdicts import Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
-from .assumptions import LiveAssumption, function_of, is_frame_of
+from .assumptions import LiveAssumption, function_of
 from .describe import function_name, tensors_in
 from .equality import difference
 from .events import RawFold
-from .leads import library_calls
+from .leads import is_traced, library_calls
 from .preserve import Snapshot
 from .probes import Answers, probe
 from .record import Recorder
@@ -103,13 +103,12 @@ def _evidence(
 ) -> Evidence:
     fn = function_of(raw.fn)
     reads = [r for r in saw_before.reads if r.fn is fn]
-    own_frames = [f for f in saw_before.frames if is_frame_of(f, fn)]
     graph = next((g for g in after.graphs if g.index == fold.graph), None)
     nodes = graph.nodes if graph else ()
     tensors = tensors_in(raw.returned)
     holders = {name for name in (fold.node, *fold.derived) if name}
     return Evidence(
-        traced=bool(reads) and all(r.traced for r in reads) and not own_frames,
+        traced=is_traced(fn, saw_before),
         assumptions=list(dict.fromkeys(a.expression for a in assumptions)),
         library_calls=library_calls(fn),
         takes_tensor=any(a.value.shape is not None for a in fold.arguments) or raw.given is None,

@@ -7,15 +7,18 @@ import dis
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 
-from .describe import describe
+from ..model import LEAD, Assumption
+from .assumptions import LiveAssumption, function_of, is_frame_of
+from .describe import describe, function_name
 from .reach import is_library
+from .record import Recorder
 
-__all__ = ["library_calls", "names_read"]
+__all__ = ["is_traced", "leads", "library_calls", "names_read"]
 
 _PURE = {
     "_operator", "abc", "ast", "builtins", "cmath", "collections", "copy", "dataclasses", "enum", "fractions",
@@ -38,13 +41,36 @@ def library_calls(fn: Any, depth: int = 3) -> list[str]:
     return list(dict.fromkeys(_library_calls(fn, depth, set())))
 
 
-def names_read(fn: Any) -> list[tuple[str, str]]:
-    """The globals, closure variables and their attributes that the function's own bytecode reads, with their values."""
+def names_read(fn: Any, owner: Any = None) -> list[tuple[str, str]]:
+    """What the function's own bytecode reads, with its value: globals, closure variables, ``owner``, attributes."""
     found = {}
-    for chain, value in _chains(fn):
+    for chain, value in _chains(fn, owner):
         if not isinstance(value, (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)):
             found[".".join(chain)] = describe(value).text
     return list(found.items())
+
+
+def is_traced(fn: Any, before: Recorder) -> bool:
+    """Whether Dynamo, ignoring the mark, traced the function to its end at every call."""
+    reads = [found for found in before.reads if found.fn is fn]
+    own_frames = any(is_frame_of(frame, fn) for frame in before.frames)
+    return bool(reads) and all(found.traced for found in reads) and not own_frames
+
+
+def leads(before: Recorder, after: Recorder, known: Iterable[LiveAssumption]) -> Iterator[Assumption]:
+    """What folded functions read that could not be traced, as far as their bytecode tells."""
+    listed = [(name, assumption.expression) for assumption in known for name in assumption.functions]
+    seen: set[tuple[str, str]] = set()
+    for raw in after.folds:
+        fn, owner, name = function_of(raw.fn), getattr(raw.fn, "__self__", None), function_name(raw.fn)
+        if not raw.marked or raw.error is not None or is_traced(fn, before) or not hasattr(fn, "__code__"):
+            continue
+        called = [(f"{call}()", "") for call in library_calls(fn)]
+        for expression, value in (*names_read(fn, owner), *called):
+            if (name, expression) in seen or any(f == name and e.startswith(expression) for f, e in listed):
+                continue
+            seen.add((name, expression))
+            yield Assumption(name, expression, LEAD, value)
 
 
 def _library_calls(fn: Any, depth: int, done: set[Any]) -> Iterator[str]:
@@ -70,10 +96,11 @@ def _is_plain(chain: tuple[str, ...], value: Any, module: str) -> bool:
     if root == "torch" or isinstance(value, torch._ops.OpOverloadPacket):
         is_op = isinstance(value, types.BuiltinFunctionType) or module in ("torch.functional", "torch.nn.functional")
         return chain[-1] in _GUARDED or (is_op and not chain[-1].startswith(("is_", "get_")))
-    return getattr(value, "__self__", None) is not None and not isinstance(value.__self__, types.ModuleType)
+    bound = isinstance(value, (types.BuiltinFunctionType, types.MethodType))
+    return bound and value.__self__ is not None and not isinstance(value.__self__, types.ModuleType)
 
 
-def _chains(fn: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _chains(fn: Any, owner: Any = None) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each global or closure name in the bytecode with the attributes taken from it, and what that is now."""
     for code in _codes(fn.__code__):
         chain: list[str] = []
@@ -84,6 +111,10 @@ def _chains(fn: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
                 if chain:
                     yield tuple(chain), value
                 chain, value = _start(fn, str(name))
+            elif owner is not None and instruction.opname.startswith("LOAD_FAST") and name == code.co_varnames[0]:
+                if chain:
+                    yield tuple(chain), value
+                chain, value = [str(name)], owner
             elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain:
                 inner = _static(value, str(name))
                 if inner is None:

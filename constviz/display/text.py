@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ..model import Comparison, Fold, Variant
+from ..analysis.verdicts import worst
+from ..model import LEAD, Comparison, Fold, Variant, Verdict
 from .labels import clean, fold_call, middle
 from .tables import constants, ops
 
@@ -27,6 +28,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     if comparison.options:
         yield _fit("torch.compile: " + ", ".join(f"{k}={v}" for k, v in sorted(comparison.options.items())))
     before, after = comparison.variants.get("before"), comparison.variants.get("after")
+    yield from _verdict(after)
     if before or after:
         yield ""
         yield from _summary(before, after)
@@ -43,6 +45,16 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield ""
         for note in comparison.notes:
             yield from _wrapped(f"note: {note}", "")
+
+
+def _verdict(after: Variant | None) -> Iterator[str]:
+    """The worst verdict; with how many folds have which, if they differ."""
+    if after is None or (after.folds and not any(fold.verdict for fold in after.folds)):
+        return
+    verdicts = [fold.verdict for fold in after.folds if fold.verdict]
+    counts = {verdict: verdicts.count(verdict) for verdict in reversed(Verdict)}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    yield f"verdict: {worst(verdicts)}" + (f" ({told})" if len(set(verdicts)) > 1 else "")
 
 
 def _summary(before: Variant | None, after: Variant | None) -> Iterator[str]:
@@ -88,15 +100,25 @@ def _fold(fold: Fold) -> Iterator[str]:
 
 
 def _assumptions(comparison: Comparison) -> Iterator[str]:
-    rows = comparison.assumptions
-    if not rows:
-        return
-    yield ""
-    yield "the compiled program assumes, and does not check"
-    for row in rows[:_FOLDS]:
-        yield _fit(f"  {row.expression} stays {row.expected} (read by {row.function})")
-    if len(rows) > _FOLDS:
-        yield f"  and {len(rows) - _FOLDS} more: see report.assumptions"
+    rows = [row for row in comparison.assumptions if row.guard != LEAD]
+    if rows:
+        yield ""
+        yield "the compiled program assumes, and does not check"
+        for row in rows[:_FOLDS]:
+            yield _fit(f"  {row.expression} stays {row.expected} (read by {row.function})")
+        if len(rows) > _FOLDS:
+            yield f"  and {len(rows) - _FOLDS} more: see report.assumptions"
+    named: dict[str, list[str]] = {}
+    for row in comparison.assumptions:
+        if row.guard == LEAD:
+            named.setdefault(row.function, []).append(row.expression)
+    if named:
+        yield ""
+        yield "not traced, so what is read is not known; the bytecode names"
+        for function, expressions in list(named.items())[:_FOLDS]:
+            yield _fit(f"  {', '.join(expressions)} (in {function})")
+        if len(named) > _FOLDS:
+            yield f"  and those of {len(named) - _FOLDS} more functions: see report.assumptions"
 
 
 def _breaks(variant: Variant) -> Iterator[str]:
