@@ -8,6 +8,7 @@ import re
 __all__ = ["readable"]
 
 _STEPS = [
+    (re.compile(r"___get_torch_function_mode_stack_at\(\d+\)\.device"), "torch.get_default_device()"),
     (re.compile(r"\bos(['\"]\])?\.environ\._data\[b(?=['\"])"), r"os\1.environ["),
     (re.compile(r"\bos(['\"]\])?\.environ\._data\b"), r"os\1.environ"),
     (re.compile(r"\b[LG]\[(['\"])([^'\"]+)\1\]"), r"\2"),

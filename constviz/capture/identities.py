@@ -108,10 +108,19 @@ def _about_identity(entry: GuardEntry, scope: Scope) -> Iterator[GuardEntry]:
             present = read(asked, scope)
         except UnreadableError:
             return
-        if not issubclass(type(value), (types.ModuleType, torch.nn.Module)):
+        if not _is_expected_there(kind, entry.attribute, value):
             yield GuardEntry(Guard("HASATTR", asked, "", asked), present, True, entry.frame)
     elif kind == "TYPE_MATCH" and not issubclass(type(value), _PLAIN) and not _owner_is_library(source, scope):
         yield entry
+
+
+def _is_expected_there(kind: str, attribute: str, value: Any) -> bool:
+    """Whether torch or Dynamo asks for it at every use: of a tensor, of a library's module, of an ``nn.Module``."""
+    if issubclass(type(value), types.ModuleType):
+        return _is_library_module(value)
+    if issubclass(type(value), torch.nn.Module):
+        return attribute.startswith("_") or kind == "NOT_PRESENT_IN_GENERIC_DICT"
+    return issubclass(type(value), torch.Tensor)
 
 
 def _keys(source: str, before: Recorder, top: Any) -> Iterator[GuardEntry]:
@@ -120,7 +129,7 @@ def _keys(source: str, before: Recorder, top: Any) -> Iterator[GuardEntry]:
         scope = scope_of(frame, top)
         try:
             value = read(source, scope)
-            if not issubclass(type(value), dict) or source.endswith(".__dict__"):
+            if not issubclass(type(value), dict) or source.endswith(".__dict__") or _is_in_library(source, scope):
                 return
             few = dict.__len__(value) <= _FEW and all(type(key) in (str, bytes, int, bool) for key in dict.keys(value))
             asked = f"{'list' if few else 'len'}({source})"
@@ -149,14 +158,26 @@ def _is_of_a_library(value: Any) -> bool:
 
 
 def _owner_is_library(source: str, scope: Scope) -> bool:
+    owner = _owner(source, scope)
+    return _is_in_library(source, scope) or (owner is not None and is_library_class(type(owner)))
+
+
+def _is_in_library(source: str, scope: Scope) -> bool:
+    owner = _owner(source, scope)
+    return issubclass(type(owner), types.ModuleType) and _is_library_module(owner)
+
+
+def _is_library_module(module: Any) -> bool:
+    root = str(module.__name__).split(".")[0]
+    return root in sys.stdlib_module_names or is_library(getattr(module, "__file__", None))
+
+
+def _owner(source: str, scope: Scope) -> Any:
     match = re.fullmatch(r"(.*)\.\w+", source)
     try:
-        owner: Any = read(match[1], scope) if match else None
+        return read(match[1], scope) if match else None
     except UnreadableError:
-        return False
-    if issubclass(type(owner), types.ModuleType):
-        return is_library(getattr(owner, "__file__", None)) or owner.__name__ in sys.stdlib_module_names
-    return owner is not None and is_library_class(type(owner))
+        return None
 
 
 def _last_name(source: str) -> str:

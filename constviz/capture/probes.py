@@ -68,8 +68,8 @@ def _probe(raw: RawFold, state: Snapshot, assumptions: list[LiveAssumption]) -> 
     ambient = difference(raw.answer, first, exact=True)
     if ambient and not found["draws"] and difference(first, second, exact=True) is None:
         found["ambient"], found["repeat"] = ambient, None
-    for name, change in (("values", _other_values), ("sizes", _other_size)):
-        found[name] = _counterexample(raw, state, change)
+    found["values"] = _counterexample(raw, state, _other_values) or _counterexample(raw, state, _opposite_values)
+    found["sizes"] = _counterexample(raw, state, _other_size)
     return Answers(**found)
 
 
@@ -130,6 +130,17 @@ def _other_values(tensor: torch.Tensor) -> torch.Tensor | None:
             data = tensor.detach().clone()
             other = ~data if data.dtype is torch.bool else data * 2 + 1
             return other.to(data.dtype).requires_grad_(tensor.requires_grad)
+        except (RuntimeError, NotImplementedError, TypeError):
+            return None
+
+
+def _opposite_values(tensor: torch.Tensor) -> torch.Tensor | None:
+    """For a function that asks whether something is positive."""
+    if tensor.dtype is torch.bool or not tensor.numel():
+        return None
+    with torch.no_grad():
+        try:
+            return (-tensor.detach().clone() - 1).to(tensor.dtype).requires_grad_(tensor.requires_grad)
         except (RuntimeError, NotImplementedError, TypeError):
             return None
 
