@@ -296,3 +296,132 @@ def test_another_item_of_a_guarded_container_is_not_guarded():
 def test_what_is_in_a_tensor_is_not_guarded_though_the_graph_takes_it_too():
     _, verdict, reason = judged(lambda x: x * TENSOR + doubled())
     assert verdict == "conditional" and "TENSOR" in reason
+
+
+def test_an_objects_attribute_is_an_assumption():
+    settings = types.SimpleNamespace(gain=2.0)
+    report, verdict, reason = judged(marked(lambda: settings.gain))
+    assert verdict == "conditional" and "settings.gain" in reason
+    settings.gain = 3.0
+    assert report.assumptions[["expression", "current", "holds"]].values.tolist() == [["settings.gain", "3.0", False]]
+
+
+def test_a_question_that_only_the_opposite_values_answer_otherwise_is_unsound():
+    @mark
+    def any_negative(x):
+        return bool((x < 0).any())
+
+    _, verdict, reason = judged(lambda x: x - 1 if any_negative(x) else x + 1)
+    assert verdict == "unsound" and "False became True" in reason
+
+
+def test_an_open_size_is_unsound_with_both_values():
+    _, verdict, reason = judged(lambda x: x * length(x), torch.ones(4), dynamic=True)
+    assert verdict == "unsound" and "size that the graph leaves open" in reason and "4 became 5" in reason
+
+
+def test_a_size_told_apart_by_no_probe_is_not_called_sound():
+    @mark
+    def is_long(x):
+        return len(x) > 100
+
+    _, verdict, _ = judged(lambda x: x + 1 if is_long(x) else x - 1, torch.ones(4), dynamic=True)
+    assert verdict == "conditional"
+
+
+def test_a_list_that_is_returned_and_changed_later():
+    numbers = [1, 2]
+
+    @mark
+    def shared():
+        return numbers
+
+    report, verdict, _ = judged(lambda x: x * len(shared()))
+    assert verdict == "conditional" and "numbers" in report.assumptions["expression"].tolist()
+    numbers.append(3)
+    assert not report.assumptions["holds"].all()
+
+    @mark
+    def fresh():
+        return [1, 2]
+
+    _, verdict, reason = judged(lambda x: x * len(fresh()))
+    assert verdict == "conditional" and "can be changed" in reason
+
+
+def test_a_tensor_that_leaves_the_graph_is_shared_by_all_calls():
+    base = torch.zeros(2)
+
+    @mark
+    def constant():
+        return base.detach()
+
+    _, verdict, _ = judged(lambda x: (x + 1, constant().view(2)))
+    assert verdict != "sound"
+
+
+def test_a_hidden_state_of_tracing_is_unsound_at_the_first_call():
+    _, verdict, reason = judged(marked(lambda: 1 if torch.compiler.is_compiling() else 2))
+    assert verdict == "unsound" and "differs from eager: [2, 2]" in reason
+
+
+def test_instances_of_one_class_and_of_its_base():
+    class Base:
+        gain_value = 2.0
+
+    class Derived(Base):
+        @mark
+        def gain(self):
+            return self.gain_value
+
+        def __call__(self, x):
+            return x * self.gain()
+
+    report, verdict, reason = judged(Derived().__call__)
+    assert verdict == "conditional" and "this instance" in reason
+    assert any("gain_value" in row for row in report.assumptions["expression"])
+
+
+def test_a_generator_of_ones_own_is_a_counter_example_and_stays_where_it_was():
+    generator = torch.Generator().manual_seed(7)
+    numbers = np.random.default_rng(7)
+    states = generator.get_state().clone(), numbers.bit_generator.state
+    for body in (lambda: torch.rand(1, generator=generator).item(), lambda: float(numbers.random())):
+        assert judged(marked(body))[1] == "unsound"
+    assert torch.equal(generator.get_state(), states[0]) and numbers.bit_generator.state == states[1]
+
+
+def test_probes_leave_no_trace():
+    calls, seen = {"n": 0}, []
+
+    class Counting:
+        total = 0
+
+        @mark
+        def next(self, x):
+            self.total += 1
+            calls["n"] += 1
+            seen.append(x.shape)
+            x.add_(1)
+            os.environ["CONSTVIZ_PROBED"] = "yes"
+            return self.total
+
+        def __call__(self, x):
+            return x * self.next(x)
+
+    owner, x = Counting(), torch.ones(2)
+    random.seed(1)
+    states = random.getstate(), torch.get_rng_state(), torch.is_grad_enabled()
+    _, verdict, _ = judged(owner.__call__, x)
+    assert verdict == "unsound"
+    assert (owner.total, vars(owner), calls, seen) == (0, {}, {"n": 0}, [])
+    assert x.tolist() == [1, 1] and "CONSTVIZ_PROBED" not in os.environ
+    assert random.getstate() == states[0] and torch.equal(torch.get_rng_state(), states[1])
+    assert torch.is_grad_enabled() is states[2]
+
+
+def test_two_marks_each_with_their_own_verdict():
+    report, verdict, _ = judged(lambda x: x * biggest_of(1, 2) + largest(x))
+    told = {f.function: str(f.verdict) for f in report.variants["after"].folds}
+    assert told == {"biggest_of": "sound", "largest": "unsound"} and verdict == "unsound"
+    assert "verdict: unsound (1 unsound, 1 sound)" in str(report)
