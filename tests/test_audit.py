@@ -77,6 +77,44 @@ def test_the_program_is_left_as_it_was():
     assert len(compiles) == before
 
 
+def test_what_is_no_number_is_equal_to_itself():
+    table = report_of(programs.scaled, torch.tensor([float("nan"), float("inf")])).audit(repeats=1)
+    assert table["equal"].all() and table["max_abs_error"].tolist()[0] == 0.0
+
+
+def test_calls_are_tuples_of_arguments():
+    with pytest.raises(TypeError, match=r"write calls=\[\(x,\)\]"):
+        report_of(programs.scaled, torch.ones(2)).audit(calls=[torch.ones(2)])
+
+
+def test_two_instances_share_compiled_code_and_are_told_apart_by_further_calls():
+    class Gain:
+        def __init__(self, gain):
+            self.gain = gain
+
+        @mark
+        def read(self):
+            return self.gain
+
+    table = report_of(lambda x, owner: x * owner.read(), torch.ones(1), Gain(2.0)).audit(
+        calls=[(torch.ones(1), Gain(2.0)), (torch.ones(1), Gain(10.0))], repeats=1
+    )
+    after = table[table["variant"] == "after"]
+    assert after["equal"].tolist() == [True, True, False]
+    assert after["note"].tolist()[-1] == "expected [10] (float32[1]), got [2] (float32[1])"
+    assert table.loc[table["variant"] == "before", "equal"].all()
+
+
+def test_a_change_that_raises_is_the_users_own_error_and_is_undone():
+    def change():
+        programs.CFG["scale"] = 9.0
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        report_of(programs.scaled, torch.ones(2)).audit(change=change)
+    assert programs.CFG["scale"] == 3.0
+
+
 def test_a_loaded_report_cannot_be_audited(tmp_path):
     report_of(programs.scaled, torch.ones(2)).save(tmp_path / "r.json")
     with pytest.raises(RuntimeError, match="no program to call"):
