@@ -425,3 +425,21 @@ def test_two_marks_each_with_their_own_verdict():
     told = {f.function: str(f.verdict) for f in report.variants["after"].folds}
     assert told == {"biggest_of": "sound", "largest": "unsound"} and verdict == "unsound"
     assert "verdict: unsound (1 unsound, 1 sound)" in str(report)
+
+
+def test_each_layers_fold_names_its_own_state():
+    class Scale(torch.nn.Module):
+        def __init__(self, gain):
+            super().__init__()
+            self.gain_value = gain
+
+        @mark
+        def gain(self):
+            return self.gain_value
+
+        def forward(self, x):
+            return x * self.gain()
+
+    report, _, _ = judged(torch.nn.Sequential(Scale(1.5), Scale(2.5)))
+    first, second = (f.reason for f in report.variants["after"].folds)
+    assert "self[0].gain_value;" in first and "self[1].gain_value;" in second

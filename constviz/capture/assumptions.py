@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import types
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from .events import Frame, GuardEntry, MarkedRead
 from .reach import is_library_class, is_library_function
 from .readings import Expectation, Scope, UnreadableError, read
 from .record import Recorder
+from .seam import is_wrapper
 
 __all__ = ["LiveAssumption", "dropped_guards", "function_of", "is_frame_of", "scope_of"]
 
@@ -44,12 +46,32 @@ class LiveAssumption:
         self.source = entry.guard.source
         self.scope = scope
         self.expression = in_users_words(self.source, scope)
+        if entry.frame is not None and is_wrapper(entry.frame.code):
+            self.expression = re.sub(r"\bfn\b(?=[.\[)]|$)", "self", self.expression, count=1)
         value = entry.value
         if self.source.startswith("___from_numpy("):  # Dynamo guards a tensor made of it
             value = read(self.source, scope)
         self.expected = Expectation(entry.guard.type, value, aliased)
         self.changes_itself = False
         """The marked function writes it, as a counter of its calls does: a change says nothing about the result."""
+
+    def is_read_by(self, fn: Any) -> bool:
+        """Whether this very function reads it: of a method, that of this instance and not of another one's."""
+        if function_name(fn) not in self.functions:
+            return False
+        owner = getattr(fn, "__self__", None)
+        if owner is None or isinstance(owner, type):
+            return True
+        passed = list(self._passed())
+        return any(value is owner for value in passed) or not any(type(value) is type(owner) for value in passed)
+
+    def _passed(self) -> Iterator[Any]:
+        """The objects on the way to it."""
+        source = self.source
+        while (inner := _inside(source)) != source:
+            source = inner
+            with contextlib.suppress(UnreadableError):
+                yield read(source, self.scope)
 
     def now(self) -> Assumption:
         """Read it again.  Runs none of the user's code; takes microseconds."""
@@ -153,6 +175,12 @@ def _owner(source: str) -> str:
     """The expression whose item or attribute ``source`` is."""
     match = re.fullmatch(r"(.*)(\[[^\[\]]*\]|\.\w+)", source)
     return match[1] if match else source
+
+
+def _inside(source: str) -> str:
+    """The argument of ``type(...)`` and the like, else the owner."""
+    match = re.fullmatch(r"\w+\((.*?)(?:, '\w+')?\)", source)
+    return match[1] if match else _owner(source)
 
 
 def _readers(entry: GuardEntry, before: Recorder) -> Iterator[int]:

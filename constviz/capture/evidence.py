@@ -14,7 +14,7 @@ import torch
 from ..analysis.verdicts import Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
 from .assumptions import LiveAssumption, function_of
-from .describe import function_name, tensors_in
+from .describe import tensors_in
 from .equality import difference
 from .events import RawFold
 from .leads import is_traced, library_calls
@@ -78,7 +78,7 @@ def judged(
         if raw is None or fold.outcome is not Outcome.FOLDED:
             evidence = Evidence()
         else:
-            mine = [a for a in assumptions if function_name(raw.fn) in a.functions]
+            mine = [a for a in assumptions if a.is_read_by(raw.fn)]
             answers = probe(raw, state, mine) if ask else Answers()
             evidence = _evidence(fold, raw, after, saw_before, mine, answers, options)
             evidence = replace(

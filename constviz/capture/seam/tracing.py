@@ -15,7 +15,17 @@ from ..describe import code_name
 from ..graphs import source_line
 from .patching import patched
 
-__all__ = ["Observer", "Site", "fx_node", "guarded_attribute", "has_own_mark", "is_marked", "observing", "realized"]
+__all__ = [
+    "Observer",
+    "Site",
+    "fx_node",
+    "guarded_attribute",
+    "has_own_mark",
+    "is_marked",
+    "is_wrapper",
+    "observing",
+    "realized",
+]
 
 _MARK = "_dynamo_marked_constant"
 
@@ -100,6 +110,13 @@ def realized(variable: Any) -> Any:
 def _source_name(source: Any) -> str:
     name = source.name
     return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
+
+
+def is_wrapper(code: types.CodeType) -> bool:
+    """Whether Dynamo put it around a module whose own ``forward`` it does not trace alone; its ``fn`` is the module."""
+    from torch._dynamo import external_utils
+
+    return code.co_filename == external_utils.wrap_inline.__code__.co_filename
 
 
 def guarded_attribute(guard: Any) -> str | None:
