@@ -99,6 +99,26 @@ def test_what_goes_stale_is_an_assumption_that_the_change_breaks(body, change, e
     assert not row.holds, row
 
 
+def test_closure_variables_are_the_users_whatever_they_hold():
+    act, engine, layer = math.sin, Slow(), torch.nn.Identity()
+
+    def swap():
+        nonlocal act, engine, layer
+        act, engine, layer = math.cos, Fast(), torch.nn.Dropout()
+
+    reports = [
+        found(lambda: act(1.0)),
+        found(lambda: 1.0 if isinstance(engine, Fast) else 2.0),
+        found(lambda: 1.0 if layer._forward_hooks else 2.0),
+    ]
+    assert [str(report.verdict) for report in reports] == ["conditional"] * 3
+    assert [name in report.assumptions["expression"].tolist() for name, report in zip(
+        ("act", "engine", "layer"), reports, strict=True
+    )] == [True] * 3  # fmt: skip
+    swap()
+    assert not any(report.assumptions["holds"].all() for report in reports)
+
+
 def test_the_same_code_written_anew_still_holds(monkeypatch):
     report = found(lambda: HANDLER())
     monkeypatch.setitem(globals(), "HANDLER", other_one)

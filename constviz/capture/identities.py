@@ -159,7 +159,9 @@ def _is_of_a_library(value: Any) -> bool:
 
 def _owner_is_library(source: str, scope: Scope) -> bool:
     owner = _owner(source, scope)
-    return _is_in_library(source, scope) or (owner is not None and is_library_class(type(owner)))
+    if issubclass(type(owner), (types.CellType, types.FunctionType, type(None))):  # a variable of the user's
+        return False
+    return _is_in_library(source, scope) or is_library_class(type(owner))
 
 
 def _is_in_library(source: str, scope: Scope) -> bool:
