@@ -16,7 +16,7 @@ import torch
 from .auditing import Program
 from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
-from .capture.describe import function_name
+from .capture.describe import called_function, function_name, tensors_in
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
 from .capture.identities import dropped_identities
@@ -142,7 +142,7 @@ def _run(
         Comparison(
             function=function_name(target) if not isinstance(target, torch.nn.Module) else type(target).__name__,
             variants={v.name: v for v in (eager, before, after)},
-            location=definition_of(target.forward if isinstance(target, torch.nn.Module) else target),
+            location=definition_of(called_function(target)),
             options=options.as_text(),
             fold=chosen,
             marks=marks,
@@ -169,7 +169,7 @@ def _resolve(fn: Any, torch_compile_options: dict[str, Any]) -> tuple[Any, Compi
 
 
 def _check_arguments(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    function = target.forward if isinstance(target, torch.nn.Module) else target
+    function = called_function(target)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # builtins have none
@@ -182,14 +182,12 @@ def _check_arguments(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _state_tensors(state: Snapshot, args: Any, kwargs: Any) -> list[torch.Tensor]:
     """The tensors of the program itself: what was found, less the inputs."""
-    from .capture.describe import tensors_in
-
     inputs = {id(tensor) for tensor in tensors_in([list(args), kwargs])}
     return [tensor for tensor in state.tensors if id(tensor) not in inputs]
 
 
 def _is_warm(target: Any) -> bool:
-    function = target.forward if isinstance(target, torch.nn.Module) else target
+    function = called_function(target)
     code = getattr(function, "__code__", None)
     return isinstance(code, types.CodeType) and has_cache_entries(code)
 
@@ -200,8 +198,12 @@ def _is_warm(target: Any) -> bool:
 def _is_chosen(fn: Any, chosen: tuple[str, ...] | None) -> bool:
     if chosen is None:
         return True
-    full = function_name(fn)
-    return bool({full, full.rsplit(".", 1)[-1]} & set(chosen))
+    return bool(_goes_by(function_name(fn)) & set(chosen))
+
+
+def _goes_by(name: str) -> set[str]:
+    """``Layer.scale`` may be called ``scale`` as well."""
+    return {name, name.rsplit(".", 1)[-1]}
 
 
 def _marks(before: Recorder, after: Recorder, chosen: tuple[str, ...] | None) -> tuple[Mark, ...]:
@@ -215,7 +217,7 @@ def _notes(
     if warm:
         yield "The function had been compiled before: before and after are traces of our own, beside its own code."
     for name in chosen or ():
-        if not any(name in (m.function, m.function.rsplit(".", 1)[-1]) for m in marks):
+        if not any(name in _goes_by(m.function) for m in marks):
             yield f"No marked function named {name} was called."
     if before.error and not after.error:
         yield f"Without the marks the program does not compile: {before.error.summary}"

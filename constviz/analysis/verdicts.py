@@ -7,12 +7,33 @@ from dataclasses import dataclass, field
 
 from ..model import Fold, Outcome, Verdict
 
-__all__ = ["Evidence", "judge", "worst"]
+__all__ = ["Answers", "Evidence", "judge", "worst"]
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known of one fold besides its row."""
+class Answers:
+    """What came of the probes of one fold.  Texts name the counter-example; None means that there was none."""
+
+    asked: bool = False
+    repeat: str | None = None
+    """The same arguments gave another result."""
+    values: str | None = None
+    """Another value of a tensor argument did."""
+    sizes: str | None = None
+    """Another size of a tensor argument did."""
+    draws: bool = False
+    """It drew random numbers."""
+    writes: str | None = None
+    """What it changed: a tensor argument, or state that it reads."""
+    ambient: str | None = None
+    """Dynamo hides some state while it traces; with that state the function answers otherwise."""
+    failed: str | None = None
+    """It raised when it was asked again."""
+
+
+@dataclass(frozen=True)
+class Evidence(Answers):
+    """What is known of one fold besides its row: the answers to probes, and the rest."""
 
     traced: bool = False
     """Without its mark, Dynamo traced it from beginning to end, so all that it reads is known."""
@@ -42,14 +63,6 @@ class Evidence:
     """The result carries autograd history."""
     mismatch: str | None = None
     """How the first call of the compiled program differs from eager."""
-    asked: bool = False
-    repeat: str | None = None
-    values: str | None = None
-    sizes: str | None = None
-    draws: bool = False
-    writes: str | None = None
-    ambient: str | None = None
-    failed: str | None = None
     unasked: str = field(default="")
     """Why no probe was made."""
 

@@ -12,14 +12,14 @@ import torch
 
 from ..expressions import readable
 from ..model import Assumption
-from .describe import code_name, describe, function_name
-from .events import Frame, GuardEntry, MarkedRead
+from .describe import called_function, code_name, describe, function_name
+from .events import Frame, GuardEntry
 from .reach import is_library_class, is_library_function
 from .readings import Expectation, Scope, UnreadableError, read
 from .record import Recorder
-from .seam import is_wrapper
+from .seam import MarkedRead, is_wrapper
 
-__all__ = ["LiveAssumption", "dropped_guards", "function_of", "is_frame_of", "scope_of"]
+__all__ = ["LiveAssumption", "dropped_guards", "folded_names", "function_of", "is_frame_of", "scope_of"]
 
 _ABOUT_CODE = {
     "BUILTIN_MATCH", "CLASS_MATCH", "CLOSURE_MATCH", "DUPLICATE_INPUT", "EMPTY_NN_MODULE_HOOKS_DICT", "FUNCTION_MATCH",
@@ -90,8 +90,9 @@ class LiveAssumption:
 
 def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssumption]:
     """The guards of ``before`` that ``after`` lacks, each with the marked function that read it."""
-    folded = {id(function_of(r.fn)): r.fn for r in after.folds if r.marked and r.error is None}
-    names = {key: function_name(fn) for key, fn in folded.items()}
+    names = folded_names(after)
+    if not names:
+        return []
     kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
     returned = {id(raw.returned) for raw in after.folds}  # a returned container is guarded as what the fold gave
     live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))} & returned
@@ -104,16 +105,21 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
         if key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
             continue
         readers = [names[i] for i in _readers(entry, before) if i in names]
-        if key in kept and not (
-            readers and isinstance(entry.value, torch.Tensor) and not _shares(entry.value, results)
-        ):
+        aliased = _shares(entry.value, results)
+        if key in kept and not (readers and isinstance(entry.value, torch.Tensor) and not aliased):
             continue  # a kept guard on a tensor says nothing about what is in it
         if not readers and _is_of_the_call(entry, top):
             readers = list(names.values())  # who read it is not known: it may have been any of them
         functions = tuple(dict.fromkeys(readers))
-        if functions and not _is_inside_a_library(source, scope_of(entry.frame, top)):
-            found[key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), _shares(entry.value, results))
+        scope = scope_of(entry.frame, top)
+        if functions and not _is_inside_a_library(source, scope):
+            found[key] = LiveAssumption(functions, entry, scope, aliased)
     return _distinct(found.values())
+
+
+def folded_names(after: Recorder) -> dict[int, str]:
+    """The names of the folded functions, by the function's id."""
+    return {id(function_of(r.fn)): function_name(r.fn) for r in after.folds if r.marked and r.error is None}
 
 
 def _distinct(found: Iterable[LiveAssumption]) -> list[LiveAssumption]:
@@ -161,14 +167,10 @@ def _is_of_the_call(entry: GuardEntry, top: Any) -> bool:
     Without the marks the graph may break, and then Dynamo compiles frames further in, and guards their arguments:
     that says nothing about a fold.
     """
-    code = getattr(getattr(_top_function(top), "__func__", _top_function(top)), "__code__", None)
+    code = getattr(function_of(called_function(top)), "__code__", None)
     if entry.frame is None or code is None or code_name(entry.frame.code) != code_name(code):
         return False
     return not re.fullmatch(r"L\['\w+'\](\[\d+\])*", entry.guard.source)
-
-
-def _top_function(top: Any) -> Any:
-    return top.forward if isinstance(top, torch.nn.Module) else top
 
 
 def _owner(source: str) -> str:
@@ -243,10 +245,10 @@ def _code_words(code: types.CodeType) -> set[str]:
 
 
 def scope_of(frame: Frame | None, top: Any) -> Scope:
+    """Where the names of a frame's guards are looked up."""
     if frame is None:
         return Scope({}, {}, {})
-    function = top.forward if isinstance(top, torch.nn.Module) else top
-    function = getattr(function, "__func__", function)
+    function = function_of(called_function(top))
     code = getattr(function, "__code__", None)
     cells: dict[str, types.CellType] = {}
     if code is not None and code_name(code) == code_name(frame.code):

@@ -11,7 +11,17 @@ import torch
 
 from ..model import Dim, Value
 
-__all__ = ["brief", "code_name", "describe", "dims", "dtype_name", "function_name", "storage_bytes", "tensors_in"]
+__all__ = [
+    "brief",
+    "called_function",
+    "code_name",
+    "describe",
+    "dims",
+    "dtype_name",
+    "function_name",
+    "storage_bytes",
+    "tensors_in",
+]
 
 _WIDTH = 80
 _ITEMS = 6
@@ -54,6 +64,11 @@ def function_name(fn: Any) -> str:
     """The name a reader knows a callable by: ``Layer.scale`` for a method, without ``<locals>``."""
     name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__qualname__
     return str(name).rsplit("<locals>.", 1)[-1]
+
+
+def called_function(target: Any) -> Any:
+    """The function that runs when a module is called, by its own name; else the callable itself."""
+    return target.forward if isinstance(target, torch.nn.Module) else target
 
 
 def code_name(code: types.CodeType) -> str:

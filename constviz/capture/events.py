@@ -1,4 +1,4 @@
-"""What happens while Dynamo traces: a frame, a fold, an inlined call, a guard, what a marked function read."""
+"""What happens while Dynamo traces: a frame, a fold, an inlined call, a guard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .graphs import source_line
 from .seam import Site
 
 __all__ = [
-    "Frame", "GuardEntry", "InlinedCall", "MarkedRead", "RawFold", "code_location", "definition_of", "first_line",
+    "Frame", "GuardEntry", "InlinedCall", "RawFold", "code_location", "definition_of", "first_line",
     "split_reason",
 ]  # fmt: skip
 
@@ -93,24 +93,6 @@ class GuardEntry:
     frame: Frame | None
     attribute: str | None = None
     """The attribute whose presence or absence it is about."""
-
-
-@dataclass(frozen=True)
-class MarkedRead:
-    """What one call of a marked function read while its body was traced, its mark being ignored."""
-
-    fn: Any
-    owner: Any
-    """The instance, for a method."""
-    site: Location
-    guards: frozenset[tuple[str, str]]
-    """The guards that its body added: Dynamo's type and name of each."""
-    sources: frozenset[str]
-    """Dynamo's names for all that it looked at."""
-    traced: bool
-    """False if Dynamo could not trace it to the end."""
-    nodes: int
-    """How many graph nodes it made; none means that it computed nothing on tensors."""
 
 
 def code_location(code: types.CodeType) -> Location:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..analysis.verdicts import Evidence, judge
+from ..analysis.verdicts import Answers, Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
 from .assumptions import LiveAssumption, function_of
 from .describe import tensors_in
@@ -19,7 +19,7 @@ from .equality import difference
 from .events import RawFold
 from .leads import is_traced, library_calls
 from .preserve import Snapshot
-from .probes import Answers, probe
+from .probes import probe
 from .record import Recorder
 from .seam import CompileOptions, freezes_parameters
 
@@ -102,7 +102,6 @@ def _evidence(
     options: CompileOptions,
 ) -> Evidence:
     fn = function_of(raw.fn)
-    reads = [r for r in saw_before.reads if r.fn is fn]
     graph = next((g for g in after.graphs if g.index == fold.graph), None)
     nodes = graph.nodes if graph else ()
     tensors = tensors_in(raw.returned)
@@ -112,7 +111,7 @@ def _evidence(
         assumptions=list(dict.fromkeys(a.expression for a in assumptions)),
         library_calls=library_calls(fn),
         takes_tensor=any(a.value.shape is not None for a in fold.arguments) or raw.given is None,
-        makes_nodes=any(r.nodes for r in reads),
+        makes_nodes=any(found.nodes for found in saw_before.reads_of(fn)),
         symbolic=any(isinstance(d, str) for n in nodes for d in n.shape or ()),
         dynamic=options.dynamic is not False,
         owner_is_argument=isinstance(raw.fn, types.MethodType) and _uses_self(fn),

@@ -15,7 +15,7 @@ from ..expressions import readable
 from ..model import Graph, Location, Node, Role
 from .describe import describe, dims, dtype_name, function_name
 
-__all__ = ["from_fx", "source_line"]
+__all__ = ["from_fx", "source_line", "source_name"]
 
 _FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in (.*)$')
 _PATH = re.compile(r"\.|\[['\"]?|['\"]?\]")
@@ -113,6 +113,11 @@ def _role(node: torch.fx.Node, example: Any, subgraph: bool) -> Role:
 
 def _source(node: torch.fx.Node) -> str:
     source = getattr(node.meta.get("grapharg"), "source", None) or node.meta.get("_dynamo_source")
+    return source_name(source)
+
+
+def source_name(source: Any) -> str:
+    """Dynamo's name for where a value comes from: ``L['x']``; empty if that is not known."""
     name = getattr(source, "name", "")
     return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
 

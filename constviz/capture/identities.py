@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from ..model import Guard
-from .assumptions import LiveAssumption, function_of, is_frame_of, scope_of
-from .describe import function_name
+from .assumptions import LiveAssumption, folded_names, function_of, is_frame_of, scope_of
 from .events import GuardEntry
 from .reach import is_library, is_library_class, is_library_function
 from .readings import Scope, UnreadableError, read
@@ -42,8 +41,9 @@ def dropped_identities(
 
     What a library has under its own name is code and not listed; neither is an Enum.
     """
-    folded = {id(function_of(r.fn)): r.fn for r in after.folds if r.marked and r.error is None}
-    names = {key: function_name(fn) for key, fn in folded.items()}
+    names = folded_names(after)
+    if not names:
+        return []
     kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
     for entry in after.guard_entries:
         kept |= {(e.guard.type, e.guard.source) for e in _about_identity(entry, scope_of(entry.frame, top))}

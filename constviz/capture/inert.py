@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..model import Fold, Location, Outcome
-from .describe import function_name
+from .describe import called_function, function_name
 from .events import definition_of
 from .record import Recorder
 from .seam import compiled_parts, has_own_mark, is_marked, unwrap
@@ -55,7 +55,7 @@ def inert_folds(recorder: Recorder, top: Any, prefix: str) -> list[Fold]:
 
 
 def _marked_objects(recorder: Recorder, top: Any) -> Iterator[tuple[str, str, Any]]:
-    function = top.forward if isinstance(top, torch.nn.Module) else top
+    function = called_function(top)
     if is_marked(function):
         yield function_name(function), "top", function
     seen: set[int] = set()

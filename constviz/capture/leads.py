@@ -52,7 +52,7 @@ def names_read(fn: Any, owner: Any = None) -> list[tuple[str, str]]:
 
 def is_traced(fn: Any, before: Recorder) -> bool:
     """Whether Dynamo, ignoring the mark, traced the function to its end at every call."""
-    reads = [found for found in before.reads if found.fn is fn]
+    reads = before.reads_of(fn)
     own_frames = any(is_frame_of(frame, fn) for frame in before.frames)
     return bool(reads) and all(found.traced for found in reads) and not own_frames
 

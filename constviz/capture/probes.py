@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ..analysis.verdicts import Answers
 from .assumptions import LiveAssumption
 from .copies import copy_inputs, kept_copy
 from .describe import describe, tensors_in
@@ -19,28 +19,7 @@ from .modes import under
 from .preserve import Snapshot, kept
 from .variants import quiet
 
-__all__ = ["Answers", "probe", "with_other_values"]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What came of the probes of one fold.  Texts name the counter-example; None means that there was none."""
-
-    asked: bool = False
-    repeat: str | None = None
-    """The same arguments gave another result."""
-    values: str | None = None
-    """Another value of a tensor argument did."""
-    sizes: str | None = None
-    """Another size of a tensor argument did."""
-    draws: bool = False
-    """It drew random numbers."""
-    writes: str | None = None
-    """What it changed: a tensor argument, or state that it reads."""
-    ambient: str | None = None
-    """Dynamo hides some state while it traces; with that state the function answers otherwise."""
-    failed: str | None = None
-    """It raised when it was asked again."""
+__all__ = ["probe", "with_other_values"]
 
 
 def probe(raw: RawFold, state: Snapshot, assumptions: list[LiveAssumption]) -> Answers:

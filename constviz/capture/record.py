@@ -16,10 +16,10 @@ from ..expressions import readable
 from ..model import Argument, Graph, GraphBreak, Guard
 from .copies import copy_inputs, kept_copy
 from .describe import brief, code_name, describe, tensors_in
-from .events import Frame, GuardEntry, InlinedCall, MarkedRead, RawFold, first_line, split_reason
+from .events import Frame, GuardEntry, InlinedCall, RawFold, first_line, split_reason
 from .graphs import from_fx
 from .modes import ambient_modes
-from .seam import Site, fx_node, guarded_attribute, is_marked, realized
+from .seam import MarkedRead, Site, fx_node, guarded_attribute, has_cache_entries, is_marked, realized
 
 __all__ = ["Recorder"]
 
@@ -58,8 +58,6 @@ class Recorder:
 
     @contextlib.contextmanager
     def frame(self, code: types.CodeType, f_globals: dict[str, Any], f_locals: dict[str, Any]) -> Iterator[Frame]:
-        from .seam import has_cache_entries
-
         if code not in self._before:
             self._before[code] = (has_cache_entries(code), frozenset(f_globals))
         record = Frame(code, f_globals, f_locals, self._before[code][0])
@@ -195,17 +193,12 @@ class Recorder:
         if self._active:
             self._active[-1].unsupported = message
 
-    def read(
-        self,
-        site: Site,
-        fn: Any,
-        owner: Any,
-        guards: set[tuple[str, str]],
-        sources: set[str],
-        traced: bool,
-        nodes: int,
-    ) -> None:
-        self.reads.append(MarkedRead(fn, owner, site.location, frozenset(guards), frozenset(sources), traced, nodes))
+    def read(self, found: MarkedRead) -> None:
+        self.reads.append(found)
+
+    def reads_of(self, fn: Any) -> list[MarkedRead]:
+        """What the calls of one marked function read."""
+        return [found for found in self.reads if found.fn is fn]
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
         """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""

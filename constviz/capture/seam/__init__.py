@@ -26,14 +26,24 @@ from .entries import (
 )  # fmt: skip
 from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
 from .options import CompileOptions, compiled_parts, freezes_parameters, options_for, unwrap
-from .tracing import Site, fx_node, guarded_attribute, has_own_mark, is_marked, is_wrapper, observing, realized
+from .tracing import (
+    MarkedRead,
+    Site,
+    fx_node,
+    guarded_attribute,
+    has_own_mark,
+    is_marked,
+    is_wrapper,
+    observing,
+    realized,
+)
 
 __all__ = [
-    "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "Site", "Watch", "compiled_code_runs", "compiled_parts",
-    "drop_entries", "dynamo_state_kept", "entries", "forget_code", "freezes_parameters", "fx_node", "guarded_attribute",
-    "has_cache_entries", "has_own_mark", "is_listening", "is_marked", "is_wrapper", "isolated", "listen",
-    "nested_compiles_run_as", "observing", "options_for", "realized", "release_names", "stop_listening", "unwrap",
-    "watch_calls", "with_resumed",
+    "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "MarkedRead", "Site", "Watch", "compiled_code_runs",
+    "compiled_parts", "drop_entries", "dynamo_state_kept", "entries", "forget_code", "freezes_parameters",
+    "fx_node", "guarded_attribute", "has_cache_entries", "has_own_mark", "is_listening", "is_marked", "is_wrapper",
+    "isolated", "listen", "nested_compiles_run_as", "observing", "options_for", "realized", "release_names",
+    "stop_listening", "unwrap", "watch_calls", "with_resumed",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (

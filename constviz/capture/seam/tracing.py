@@ -12,10 +12,11 @@ import torch
 
 from ...model import Location
 from ..describe import code_name
-from ..graphs import source_line
+from ..graphs import source_line, source_name
 from .patching import patched
 
 __all__ = [
+    "MarkedRead",
     "Observer",
     "Site",
     "fx_node",
@@ -57,6 +58,21 @@ class Site:
     location: Location
 
 
+@dataclass(frozen=True)
+class MarkedRead:
+    """What one call of a marked function read while its body was traced, its mark being ignored."""
+
+    fn: Any
+    guards: frozenset[tuple[str, str]]
+    """The guards that its body added: Dynamo's type and name of each."""
+    sources: frozenset[str]
+    """Dynamo's names for all that it looked at."""
+    traced: bool
+    """False if Dynamo could not trace it to the end."""
+    nodes: int
+    """How many graph nodes it made; none means that it computed nothing on tensors."""
+
+
 class FrameRecord(Protocol):
     """What became of one frame."""
 
@@ -74,16 +90,7 @@ class Observer(Protocol):
     def honours(self, fn: Any) -> bool: ...
     def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
     def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
-    def read(
-        self,
-        site: Site,
-        fn: Any,
-        owner: Any,
-        guards: set[tuple[str, str]],
-        sources: set[str],
-        traced: bool,
-        nodes: int,
-    ) -> None: ...
+    def read(self, found: MarkedRead) -> None: ...
     def graph_break(self, site: Site, message: str) -> None: ...
     def unsupported(self, message: str) -> None: ...
     def constant_used(self, constant: Any) -> None: ...
@@ -105,11 +112,6 @@ def _calls(graph: torch.fx.Graph) -> int:
 def realized(variable: Any) -> Any:
     """What a lazy variable became when it was first used; the variable itself if it is not lazy."""
     return getattr(getattr(variable, "_cache", None), "vt", None) or variable
-
-
-def _source_name(source: Any) -> str:
-    name = source.name
-    return str(name() if callable(name) else name)  # a method before torch 2.13, a property since
 
 
 def is_wrapper(code: types.CodeType) -> bool:
@@ -165,12 +167,12 @@ def observing(observer: Observer) -> Iterator[None]:
         finally:
             new = {(guard.create_fn_name(), guard.name) for guard in parent.output.guards if guard not in known}
             outer |= windows.pop()
-            observer.read(_site(parent), fn, owner, new, sources, traced, _calls(graph) - made)
+            observer.read(MarkedRead(fn, frozenset(new), frozenset(sources), traced, _calls(graph) - made))
 
     def build(original: Any, tx: Any, value: Any, source: Any = None, *args: Any, **kwargs: Any) -> Any:
         # a number is guarded when it is used, often after its reader has returned: note who first named it
         if windows and source is not None:
-            windows[-1].add(_source_name(source))
+            windows[-1].add(source_name(source))
         return original(tx, value, source, *args, **kwargs)
 
     def log_break(original: Any, self: Any, code_options: Any, reason: str, exc: Any) -> Any:
