@@ -18,18 +18,19 @@ def chain(count, path, hot=()):
     return items
 
 
-def boxes(group):
-    for child in group.children:
-        if isinstance(child, Group) and child.open:
-            yield from boxes(child)
+def boxes(tree, opened=None, group=None):
+    opened = tree.start() if opened is None else opened
+    for child in (group or tree.root).children:
+        if isinstance(child, Group) and child.key in opened:
+            yield from boxes(tree, opened, child)
         else:
             yield child
 
 
-def owners(root):
+def owners(tree, opened=None):
     """For each item the box it is drawn in."""
     found = {}
-    for box in boxes(root):
+    for box in boxes(tree, opened):
         for name in [box] if isinstance(box, str) else box.items():
             assert name not in found
             found[name] = box
@@ -71,27 +72,28 @@ def test_a_small_graph_is_shown_whole():
 
 def test_modules_with_folds_open_first():
     items = chain(2000, lambda k: (f"layer{k // 100}", f"part{k // 10 % 10}"), hot={1234})
-    root = collapse(items, budget=60)
-    assert "n1234" in list(boxes(root))
-    assert len(list(boxes(root))) <= 60
+    tree = collapse(items)
+    opened = tree.start(budget=60)
+    assert "n1234" in list(boxes(tree, opened))
+    assert len(list(boxes(tree, opened))) <= 60
 
 
 def test_calm_modules_stay_closed():
     items = chain(2000, lambda k: (f"layer{k // 100}", f"part{k // 10 % 10}"), hot={1234})
-    shown = [box.name for box in boxes(collapse(items, budget=150, calm=0)) if isinstance(box, Group)]
-    assert "layer3" in shown
-    assert "part3" not in [box for box in boxes(collapse(items, budget=150, calm=0)) if isinstance(box, str)]
-    assert sum(isinstance(box, str) for box in boxes(collapse(items, calm=0))) == 1 + 10  # x, and the fold's part
+    tree = collapse(items)
+    shown = list(boxes(tree, tree.start(calm=0)))
+    assert "layer3" in [box.name for box in shown if isinstance(box, Group)]
+    assert sum(isinstance(box, str) for box in shown) == 1 + 10  # x, and the fold's part
 
 
 def test_a_module_entered_twice_is_two_groups():
     items = chain(30, lambda k: ("shared",) if k // 10 != 1 else ())
-    names = [child.name for child in collapse(items, budget=1).children if isinstance(child, Group)]
+    names = [child.name for child in collapse(items).root.children if isinstance(child, Group)]
     assert names == ["shared", "shared"]
 
 
 def test_many_children_get_groups_of_32():
-    root = collapse(chain(3000, lambda k: (f"layer{k // 10}",)), budget=20)
+    root = collapse(chain(3000, lambda k: (f"layer{k // 10}",))).root
     waiting = [root]
     while waiting:
         group = waiting.pop()
@@ -100,15 +102,15 @@ def test_many_children_get_groups_of_32():
 
 
 def test_without_modules_there_are_runs():
-    root = collapse(chain(5000, lambda k: ()), budget=150)
-    assert len(list(boxes(root))) <= 150
-    assert all(child.virtual for child in root.children if isinstance(child, Group))
+    tree = collapse(chain(5000, lambda k: ()))
+    assert len(list(boxes(tree))) <= 150
+    assert all(group.virtual for group in tree.groups.values())
 
 
 def test_a_source_moves_to_its_users():
     items = [Item("inside"), Item("shared"), Item("unused")]
     items += [Item("a", ("m",), inputs=("inside", "shared")), Item("b", ("n",), inputs=("a", "shared"))]
-    root = collapse(items)
+    root = collapse(items).root
     groups = {child.name: list(child.items()) for child in root.children if isinstance(child, Group)}
     assert groups == {"m": ["inside", "a"], "n": ["b"]}
     assert [child for child in root.children if isinstance(child, str)] == ["unused", "shared"]
@@ -130,18 +132,21 @@ def programs(draw):
 
 @given(programs(), st.integers(1, 40), st.sampled_from([None, 0, 10]))
 def test_every_item_is_in_one_box_and_boxes_form_no_circle(items, budget, calm):
-    root = collapse(items, budget, calm)
-    owner = owners(root)
+    tree = collapse(items)
+    opened = tree.start(budget, calm)
+    owner = owners(tree, opened)
+    assert tree.boxes(opened) == len(list(boxes(tree, opened)))
     assert set(owner) == {item.id for item in items}
     assert is_acyclic(items, owner)
-    assert root.size == len(items)
-    assert root.hot == sum(item.hot for item in items)
+    assert tree.root.size == len(items)
+    assert tree.root.hot == sum(item.hot for item in items)
 
 
 @pytest.mark.parametrize("modules", [True, False])
 def test_twenty_thousand_nodes(modules):
     items = chain(20_000, lambda k: (f"layers.{k // 80}", "attn" if k % 80 < 40 else "mlp") if modules else ())
     start = time.process_time()
-    root = collapse(items)
+    tree = collapse(items)
+    opened = tree.start()
     assert time.process_time() - start < 2
-    assert len(list(boxes(root))) <= 150
+    assert len(list(boxes(tree, opened))) <= 150

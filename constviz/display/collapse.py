@@ -1,4 +1,4 @@
-"""Which nodes of a large graph to draw, and which to hide in boxes: by module, opened best first up to a budget."""
+"""The tree of groups that a large graph is shown as: by module, opened best first up to a budget of boxes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["BUDGET", "Group", "Item", "collapse"]
+__all__ = ["BUDGET", "Group", "Item", "Tree", "collapse"]
 
 BUDGET = 150
 _WIDTH = 32  # the most children a group may have before it gets groups in between
@@ -32,8 +32,9 @@ class Group:
     name: str
     children: list[Group | str] = field(default_factory=list)
     virtual: bool = False
-    """True if only the number of its siblings made it necessary: no frame is drawn around it."""
-    open: bool = False
+    """True if only the number of its siblings made it necessary."""
+    key: str = ""
+    """Its place: ``0.3.1`` is the second child of the fourth child of the first of the root, whose key is empty."""
     size: int = 0
     hot: int = 0
 
@@ -47,14 +48,82 @@ class Group:
             else:
                 waiting.extend(reversed(child.children))
 
+    def groups(self) -> Iterator[Group]:
+        """The groups it holds itself."""
+        return (child for child in self.children if isinstance(child, Group))
 
-def collapse(items: Sequence[Item], budget: int = BUDGET, calm: int | None = None) -> Group:
-    """The tree of groups, opened as far as ``budget`` boxes allow.  The returned root is open.
 
-    Args:
-        items: in an order in which inputs come first.
-        budget: the most boxes to show.  Groups with hot items open first, then the outermost.
-        calm: the most boxes to show for the sake of groups without hot items; by default ``budget``.
+class Tree:
+    """All groups of one graph.  Which of them are open is for others to say, as a set of keys."""
+
+    def __init__(self, root: Group) -> None:
+        self.root = root
+        self.groups: dict[str, Group] = {}
+        """All groups but the root, by key."""
+        self._above: dict[str, str] = {}
+        waiting = [root]
+        while waiting:
+            group = waiting.pop()
+            for k, child in enumerate(group.children):
+                if isinstance(child, str):
+                    self._above[child] = group.key
+                else:
+                    child.key = f"{group.key}.{k}" if group.key else str(k)
+                    self.groups[child.key] = child
+                    waiting.append(child)
+
+    def above(self, item: str) -> list[str]:
+        """The keys of the groups that an item is in, outermost first."""
+        key = self._above[item]
+        return [*self.around(key), key] if key else []
+
+    def around(self, key: str) -> list[str]:
+        """The keys of the groups that a group is in, outermost first."""
+        steps = key.split(".")
+        return [".".join(steps[:k]) for k in range(1, len(steps))]
+
+    def boxes(self, opened: Collection[str]) -> int:
+        """How many boxes there are to draw with these groups open."""
+        shown = len(self.root.children)
+        waiting = [self.root]
+        while waiting:
+            for child in waiting.pop().groups():
+                if child.key in opened:
+                    shown += len(child.children) - 1
+                    waiting.append(child)
+        return shown
+
+    def start(self, budget: int = BUDGET, calm: int | None = None) -> list[str]:
+        """The keys of the groups to open at first, in the order of choosing them.
+
+        Args:
+            budget: the most boxes to show.  Groups with hot items open first, then the outermost.
+            calm: the most boxes to show for the sake of groups without hot items; by default ``budget``.
+        """
+        calm = budget if calm is None else min(calm, budget)
+        chosen: list[str] = []
+        shown = len(self.root.children)
+        heap: list[tuple[bool, int, int, int, Group]] = []
+        order = 0
+
+        def push(group: Group, depth: int) -> None:
+            nonlocal order
+            for child in group.groups():
+                order += 1
+                heapq.heappush(heap, (not child.hot, depth, -child.hot, order, child))
+
+        push(self.root, 0)
+        while heap:
+            _, depth, _, _, group = heapq.heappop(heap)
+            if len(group.children) == 1 or shown - 1 + len(group.children) <= (budget if group.hot else calm):
+                chosen.append(group.key)
+                shown += len(group.children) - 1
+                push(group, depth + 1)
+        return chosen
+
+
+def collapse(items: Sequence[Item]) -> Tree:
+    """The tree of groups for items in an order in which inputs come first.
 
     Every group is a stretch of that order (a module that is left and entered again is two groups), so edges between
     boxes never run in a circle.  Items without inputs, which stand at the front of the order wherever they are used,
@@ -62,10 +131,8 @@ def collapse(items: Sequence[Item], budget: int = BUDGET, calm: int | None = Non
     """
     root = _tree(items)
     _narrow(root)
-    hot = {item.id for item in items if item.hot}
-    _count(root, hot)
-    _open(root, budget, budget if calm is None else min(calm, budget))
-    return root
+    _count(root, {item.id for item in items if item.hot})
+    return Tree(root)
 
 
 def _tree(items: Sequence[Item]) -> Group:
@@ -131,7 +198,7 @@ def _groups(root: Group) -> Iterator[Group]:
     while waiting:
         group = waiting.pop()
         yield group
-        waiting += [child for child in group.children if isinstance(child, Group)]
+        waiting += group.groups()
 
 
 def _narrow(root: Group) -> None:
@@ -155,25 +222,3 @@ def _count(root: Group, hot: Collection[str]) -> None:
                 group.size, group.hot = group.size + child.size, group.hot + child.hot
             else:
                 group.size, group.hot = group.size + 1, group.hot + (child in hot)
-
-
-def _open(root: Group, budget: int, calm: int) -> None:
-    root.open = True
-    shown = len(root.children)
-    order = 0
-    heap: list[tuple[bool, int, int, int, Group]] = []
-
-    def push(group: Group, depth: int) -> None:
-        nonlocal order
-        for child in group.children:
-            if isinstance(child, Group):
-                order += 1
-                heapq.heappush(heap, (not child.hot, depth, -child.hot, order, child))
-
-    push(root, 0)
-    while heap:
-        _, depth, _, _, group = heapq.heappop(heap)
-        if len(group.children) == 1 or shown - 1 + len(group.children) <= (budget if group.hot else calm):
-            group.open = True
-            shown += len(group.children) - 1
-            push(group, depth + 1)

@@ -46,8 +46,11 @@ def diagram(
     return draw(scene(diff(variants.get("before"), variants.get("after"), stage), budget), view)
 
 
-def draw(content: Scene, view: str = "diff", *, legend: bool = True) -> graphviz.Digraph:
-    """The DOT of a scene.  Only presentation attributes and six-digit colours: what static viewers keep."""
+def draw(content: Scene, view: str = "diff", *, legend: bool = True, live: bool = False) -> graphviz.Digraph:
+    """The DOT of a scene.  Only presentation attributes and six-digit colours: what static viewers keep.
+
+    ``live`` is for a front end that brings its own tooltips: there are none, and frames have ids.
+    """
     graph = graphviz.Digraph(
         "constviz",
         graph_attr={"bgcolor": "#ffffff", "fontname": "Helvetica", "fontsize": "10", "fontcolor": "#111111"}
@@ -58,7 +61,7 @@ def draw(content: Scene, view: str = "diff", *, legend: bool = True) -> graphviz
     )
     if legend:
         graph.attr(label=LEGEND, labelloc="b")
-    _draw_frame(graph, content.root, view, [0])
+    _draw_frame(graph, content.root, view, live, [0])
     for line in content.lines:
         _draw_line(graph, line, view)
     return graph
@@ -68,17 +71,19 @@ def _shown(thing: Box | Line, view: str) -> bool:
     return thing.before if view == "before" else thing.after if view == "after" else True
 
 
-def _draw_frame(graph: graphviz.Digraph, frame: Frame, view: str, count: list[int]) -> None:
+def _draw_frame(graph: graphviz.Digraph, frame: Frame, view: str, live: bool, count: list[int]) -> None:
     for child in frame.children:
         if isinstance(child, Box):
-            _draw_box(graph, child, view)
+            _draw_box(graph, child, view, live)
             continue
         count[0] += 1
         with graph.subgraph(name=f"cluster_{count[0]}") as inner:
             visible = any(_shown(box, view) for box in child.boxes())
             colours = {"color": "#bbbbbb", "fontcolor": "#555555"} if visible else _nothing()
             inner.attr(label=dot_text([child.name]), style="rounded", labeljust="l", **colours)
-            _draw_frame(inner, child, view, count)
+            if live:
+                inner.attr(id=f"frame-{child.group}")
+            _draw_frame(inner, child, view, live, count)
 
 
 def _nothing() -> dict[str, str]:
@@ -86,7 +91,7 @@ def _nothing() -> dict[str, str]:
     return {"color": "#ffffff", "fontcolor": "#ffffff"}
 
 
-def _draw_box(graph: graphviz.Digraph, box: Box, view: str) -> None:
+def _draw_box(graph: graphviz.Digraph, box: Box, view: str, live: bool) -> None:
     attributes = {"id": box.id, "class": f"{box.kind} {box.status}"}
     if (width := text_width(box.lines)) is not None:
         attributes["width"] = str(width)
@@ -98,7 +103,9 @@ def _draw_box(graph: graphviz.Digraph, box: Box, view: str) -> None:
         graph.node(box.id, dot_text(box.lines), _attributes=attributes | {"style": "invis"})
         return
     fill, stroke = COLOURS[box.status]
-    attributes |= {"fillcolor": fill, "color": stroke, "tooltip": dot_text(box.tooltip or box.lines)}
+    attributes |= {"fillcolor": fill, "color": stroke}
+    if not live:
+        attributes["tooltip"] = dot_text(box.tooltip or box.lines)
     styles = ["filled", "dashed" * (box.status is Status.REMOVED), "rounded" * (box.kind == "break")]
     attributes["style"] = ",".join(filter(None, styles))
     if box.status in (Status.CONSTANT, Status.ADDED):

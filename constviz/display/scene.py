@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..analysis.diff import Diff, DiffNode, FoldLink, Status
+from ..analysis.diff import Diff, DiffEdge, DiffNode, FoldLink, Status
 from ..analysis.inlining import frame_function
 from ..model import Node, Role
 from .collapse import BUDGET, Group, Item, collapse
 from .labels import brief_type, fold_call, middle, node_label
 
-__all__ = ["Box", "Frame", "Line", "Scene", "scene"]
+__all__ = ["Box", "Frame", "Line", "Plan", "Scene", "scene"]
 
 _MANY_INPUTS = 12
+_AROUND = 12  # nodes on each side of a group that is drawn alone
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Box:
     tooltip: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     """The ids in the diff of what it shows."""
+    group: str = ""
+    """The key of the closed group that it is."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Frame:
 
     name: str
     children: tuple[Box | Frame, ...]
+    group: str = ""
+    """The key of the open group that it surrounds."""
 
     def boxes(self) -> Iterator[Box]:
         """All boxes inside."""
@@ -72,50 +77,93 @@ class Scene:
 
     root: Frame
     lines: tuple[Line, ...]
+    where: Mapping[str, str]
+    """The box that shows each node, graph break and fold, by its id in the diff."""
 
 
 def scene(diff: Diff, budget: int = BUDGET, calm: int | None = None) -> Scene:
-    """Choose what of a diff to show in at most ``budget`` boxes; modules without folds open up to ``calm`` boxes.
+    """Choose what of a diff to show in at most ``budget`` boxes; modules without folds open up to ``calm`` boxes."""
+    plan = Plan(diff, budget)
+    return plan.scene(plan.tree.start(budget, calm))
+
+
+class Plan:
+    """All that can be drawn of a diff: made once, then drawn with these or those groups open.
 
     Parameters and buffers that did not change are left out: the tooltips of their users name them.
     """
-    return _Builder(diff, budget, calm).build()
 
-
-class _Builder:
-    def __init__(self, diff: Diff, budget: int, calm: int | None) -> None:
-        self.diff, self.budget, self.calm = diff, budget, calm
+    def __init__(self, diff: Diff, budget: int = BUDGET, *, brief: bool = False) -> None:
+        """``brief``: boxes are called ``n7`` or ``g0_3`` by their place, and not after what they show."""
+        self.diff = diff
+        self._numbers = {name: k for k, name in enumerate(diff.order)} if brief else None
         self.nodes = {node.id: node for node in diff.nodes}
         self.cuts = {cut.id: cut for cut in diff.cuts}
         self.folds = {link.id: link for link in diff.folds}
         self.inputs: dict[str, list[str]] = {}
+        self.users: dict[str, list[str]] = {}
         for edge in diff.edges:
             self.inputs.setdefault(edge.target, []).append(edge.source)
-        used = {source for target, sources in self.inputs.items() for source in sources if not self._is_output(target)}
-        self.hidden = {n.id for n in diff.nodes if _is_quiet_parameter(n) and n.id in used}
+            self.users.setdefault(edge.source, []).append(edge.target)
+        self.hidden = {
+            node.id
+            for node in diff.nodes
+            if _is_quiet_parameter(node) and any(not self._is_output(user) for user in self.users.get(node.id, ()))
+        }
         self.types: dict[tuple[str, ...], str] = {}
         for diff_node in diff.nodes:
             path, types = diff_node.node.module, diff_node.node.module_types
             self.types.update({path[: k + 1]: kind for k, kind in enumerate(types[: len(path)])})
-        self.of_item: dict[str, str] = {}
-        self.ids: set[str] = set()
+        self._ids: set[str] = set()
+        self._boxes: dict[str, Box] = {}
+        self._paths: dict[str, tuple[str, ...]] = {"": ()}
+        self.tree = collapse(self._items([name for name in diff.order if name not in self.hidden], budget))
+        for key, group in self.tree.groups.items():  # parents come first
+            outer = self._paths[key.rpartition(".")[0]]
+            self._paths[key] = outer if group.virtual else (*outer, group.name)
 
-    def build(self) -> Scene:
-        visible = [name for name in self.diff.order if name not in self.hidden]
-        if not visible:
+    def scene(self, opened: Collection[str], asked: Collection[str] = ()) -> Scene:
+        """The drawing with some groups open.
+
+        Args:
+            opened: the keys of the open groups.
+            asked: those of them that get a frame even if they are no modules, for the reader opened them.
+        """
+        if not self.tree.root.children:
             nothing = Box("empty", ("no graph",), "group", Status.KEPT, True, True)
-            return Scene(Frame("", (nothing,)), ())
-        root = collapse(self._items(visible), self.budget, self.calm)
-        return Scene(Frame("", tuple(self._children(root, ()))), tuple(self._lines()))
+            return Scene(Frame("", (nothing,)), (), {})
+        root = Frame("", tuple(self._children(self.tree.root, opened, asked)))
+        where = {member: box.id for box in root.boxes() for member in box.members}
+        return Scene(root, tuple(self._lines(where, self.diff.edges)), where)
+
+    def inside(self, key: str) -> Scene:
+        """One group alone, the groups in it closed, with some of the nodes around it that it reads or that read it."""
+        group, opened = self.tree.groups[key], {key}
+        while len(group.children) == 1 and (only := next(group.groups(), None)) is not None:
+            group = only
+            opened.add(group.key)
+        root = Frame(self.title(group, f"{group.size} nodes"), tuple(self._children(group, opened, ())), key)
+        where = {member: box.id for box in root.boxes() for member in box.members}
+        sides = [
+            dict.fromkeys(
+                other for name in where for other in near.get(name, ()) if other not in {*where, *self.hidden}
+            )
+            for near in (self.inputs, self.users)
+        ]
+        edges = [edge for edge in self.diff.edges if edge.source in where or edge.target in where]
+        around = [tuple(self.box(name) for name in list(side)[:_AROUND]) for side in sides]
+        where |= {name: box.id for boxes in around for box in boxes for name in box.members}
+        return Scene(Frame("", (*around[0], root, *around[1])), tuple(self._lines(where, edges)), where)
 
     def _is_output(self, name: str) -> bool:
         return name in self.nodes and self.nodes[name].node.role is Role.OUTPUT
 
     # -- grouping ------------------------------------------------------------------------------------------------
 
-    def _items(self, visible: list[str]) -> list[Item]:
+    def _items(self, visible: list[str], budget: int) -> list[Item]:
         modules = any(self.nodes[n].node.module for n in visible if n in self.nodes)
         inputs = [n for n in visible if n in self.nodes and self.nodes[n].node.op == "placeholder"]
+        by_source = not modules and len(visible) > budget
         items = []
         path: tuple[str, ...] = ()
         for name in visible:
@@ -124,45 +172,52 @@ class _Builder:
                 hot, pinned = True, False
             else:
                 hot, pinned = name in self.folds, node.op == "placeholder" and len(inputs) <= _MANY_INPUTS
-                path = () if pinned else node.module if modules else self._by_source(node, len(visible))
+                path = () if pinned else node.module if not by_source else _source_path(node)
             feeds = tuple(source for source in self.inputs.get(name, ()) if source not in self.hidden)
             items.append(Item(name, path, hot, feeds, pinned))
         return items
 
-    def _by_source(self, node: Node, count: int) -> tuple[str, ...]:
-        if count <= self.budget:
-            return ()
-        calls = tuple(frame_function(frame) for frame in node.stack)
-        return (*calls, f"line {node.stack[-1].line}") if node.stack else ()
-
-    def _children(self, group: Group, path: tuple[str, ...]) -> Iterator[Box | Frame]:
+    def _children(self, group: Group, opened: Collection[str], asked: Collection[str]) -> Iterator[Box | Frame]:
         for child in group.children:
             if isinstance(child, str):
-                yield self._box(child)
-                continue
-            inner = path if child.virtual else (*path, child.name)
-            if not child.open:
-                yield self._group(child, inner)
-            elif child.virtual or inner not in self.types:
-                yield from self._children(child, inner)
+                yield self.box(child)
+            elif child.key not in opened:
+                yield self._group(child)
             else:
-                inside = tuple(self._children(child, inner))
+                inside = tuple(self._children(child, opened, asked))
+                is_module = not child.virtual and self._paths[child.key] in self.types
                 # a frame around one box says little
-                yield inside[0] if len(inside) == 1 else Frame(_titled(child.name, self.types[inner]), inside)
+                if child.key in asked or (is_module and len(inside) > 1):
+                    yield Frame(self.title(child, f"{child.size} nodes"), inside, child.key)
+                else:
+                    yield from inside
+
+    def title(self, group: Group, nameless: str = "nodes") -> str:
+        """What to call a group: its name, and its class if it is a module."""
+        name = group.name or nameless
+        kind = self.types.get(self._paths[group.key], "") if not group.virtual else ""
+        return f"{name} ({kind})" if kind else name
 
     # -- boxes ---------------------------------------------------------------------------------------------------
 
-    def _id(self, *names: str) -> str:
-        stem = re.sub(r"\W+", "_", names[0], flags=re.ASCII).strip("_") or "node"
-        found, k = stem, 1
-        while found in self.ids:
-            found, k = f"{stem}_{k}", k + 1
-        self.ids.add(found)
+    def box(self, name: str) -> Box:
+        """The box of a node, a graph break or a fold: the same in every drawing."""
+        found = self._boxes.get(name)
+        if found is None:
+            found = self._boxes[name] = self._box(self._id(name), name)
         return found
 
-    def _box(self, name: str) -> Box:
-        box = self._id(name)
-        self.of_item[name] = box
+    def _id(self, name: str) -> str:
+        if self._numbers is not None:
+            return f"n{self._numbers[name]}"
+        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "node"
+        found, k = stem, 1
+        while found in self._ids:
+            found, k = f"{stem}_{k}", k + 1
+        self._ids.add(found)
+        return found
+
+    def _box(self, box: str, name: str) -> Box:
         if name in self.cuts:
             cut = self.cuts[name]
             words = ("graph break", middle(cut.reason, 48))
@@ -176,20 +231,25 @@ class _Builder:
         sign = {Status.REMOVED: "− ", Status.ADDED: "+ ", Status.CONSTANT: "+ "}.get(status, "")
         first, *rest = node_label(node)
         lines = (sign + first, *rest)
-        tooltip = (*_facts(node), *self._parameters(name))
+        read = (f"{p.role} {p.target}: {brief_type(p.shape, p.dtype)}" for p in self.parameters(name))
+        tooltip = (*_facts(node), *read)
         before, after = diff_node.before is not None, diff_node.after is not None
         return Box(box, lines, kind, status, before, after, tooltip, (name,))
 
-    def _parameters(self, name: str) -> Iterator[str]:
-        for source in self.inputs.get(name, ()):
-            if source in self.hidden:
-                node = self.nodes[source].node
-                yield f"{node.role} {node.target}: {brief_type(node.shape, node.dtype)}"
+    def parameters(self, name: str) -> Iterator[Node]:
+        """The parameters and buffers that a node reads and that have no box of their own."""
+        return (self.nodes[source].node for source in self.inputs.get(name, ()) if source in self.hidden)
 
-    def _group(self, group: Group, path: tuple[str, ...]) -> Box:
+    def _group(self, group: Group) -> Box:
+        found = self._boxes.get(f"group {group.key}")
+        if found is None:
+            found = self._boxes[f"group {group.key}"] = self._closed(group)
+        return found
+
+    def _closed(self, group: Group) -> Box:
         members = tuple(group.items())
-        box = self._id("group." + ".".join(path or ("nodes",)))
-        self.of_item.update(dict.fromkeys(members, box))
+        name = "group." + ".".join(self._paths[group.key] or ("nodes",))
+        box = self._id(name) if self._numbers is None else "g" + group.key.replace(".", "_")
         inside = [self.nodes[m] for m in members if m in self.nodes]
         counts = [f"{len(members)} nodes"]
         counts += [f"− {n} removed" for n in [sum(d.status is Status.REMOVED for d in inside)] if n]
@@ -203,38 +263,45 @@ class _Builder:
         before = any(d.before for d in inside)
         after = any(d.after for d in inside) or any(m in self.folds for m in members)
         status = Status.KEPT if before == after else Status.REMOVED if before else Status.CONSTANT
-        title = _titled(group.name or "nodes", self.types.get(path, ""))
-        return Box(box, (middle(title, 44), ", ".join(counts)), "group", status, before, after, (title,), members)
+        title = self.title(group)
+        lines = (middle(title, 44), ", ".join(counts))
+        return Box(box, lines, "group", status, before, after, (title,), members, group.key)
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self, where: Mapping[str, str], edges: Iterable[DiffEdge]) -> Iterator[Line]:
         sides: dict[tuple[str, str], list[bool]] = {}
-        for edge in self.diff.edges:
-            ends = self.of_item.get(edge.source), self.of_item.get(edge.target)
-            if ends[0] is None or ends[1] is None or ends[0] == ends[1]:
+        for edge in edges:
+            source, target = where.get(edge.source), where.get(edge.target)
+            if source is None or target is None or source == target:
                 continue
-            sides_of = sides.setdefault((ends[0], ends[1]), [False, False])
+            sides_of = sides.setdefault((source, target), [False, False])
             sides_of[0] |= edge.status is not Status.ADDED
             sides_of[1] |= edge.status is not Status.REMOVED
         for (source, target), (before, after) in sides.items():
             yield Line(source, target, before, after)
         for link in self.diff.folds:
-            gone = set(link.inlined)
-            feeding = {s for name in link.inlined for s in self.inputs.get(name, ()) if s in gone}
-            ends_of = [self.of_item.get(name) for name in link.inlined if name not in feeding]
-            target_box = self.of_item[link.id]
-            for source_box in dict.fromkeys(ends_of):
-                if source_box is not None and source_box != target_box and (source_box, target_box) not in sides:
-                    yield Line(source_box, target_box, True, True, stands_for=True)
+            became = where.get(link.id)
+            for source in map(where.get, self.ends(link)):
+                if source is not None and became is not None and source != became and (source, became) not in sides:
+                    sides[source, became] = [True, True]
+                    yield Line(source, became, True, True, stands_for=True)
+
+    def ends(self, link: FoldLink) -> Iterator[str]:
+        """Of the nodes that a folded call left out, those whose values came out of it."""
+        gone = set(link.inlined)
+        feeding = {source for name in link.inlined for source in self.inputs.get(name, ()) if source in gone}
+        return (name for name in link.inlined if name not in feeding)
 
 
 def _is_quiet_parameter(node: DiffNode) -> bool:
     return node.status is Status.KEPT and node.node.role in (Role.PARAMETER, Role.BUFFER)
 
 
-def _titled(name: str, kind: str) -> str:
-    return f"{name} ({kind})" if kind else name
+def _source_path(node: Node) -> tuple[str, ...]:
+    """Without modules: the functions that were called, and the line."""
+    calls = tuple(frame_function(frame) for frame in node.stack)
+    return (*calls, f"line {node.stack[-1].line}") if node.stack else ()
 
 
 def _fold_box(box: str, name: str, link: FoldLink, has_node: bool) -> Box:
