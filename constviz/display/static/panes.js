@@ -1,0 +1,234 @@
+// The two panes: one drawing shown twice, each without what only the other side has, under one camera.
+
+const SIDES = ["before", "after"];
+const MODES = ["both", "before", "after", "ghosts"];
+const READABLE = 0.6; // smaller letters than this are a texture, not text
+
+function createPanes(signal) {
+  const panes = SIDES.map(makePane);
+  const element = make("div", { class: "cv-stage", "data-mode": "both" }, ...panes.map((pane) => pane.element));
+  const self = { element, panes, mode: "both", view: null, drawing: null, order: [], size: { width: 0, height: 0 } };
+  self.camera = createCamera(({ x, y, k }) => {
+    for (const pane of panes) pane.viewport.setAttribute("transform", `translate(${x},${y}) scale(${k})`);
+  });
+  const hasFocus = () => element.matches(":focus-within");
+  for (const pane of panes) bindGestures(pane.element, self.camera, hasFocus, signal);
+  watchSize(self, signal);
+  signal.addEventListener("abort", self.camera.stop, { once: true });
+
+  const cameras = new Map(); // of drawings of a group's inside, and of the one they were opened from
+  let lit = [];
+  let chosen = [];
+
+  self.show = (view) => {
+    const drawing = readDrawing(view);
+    const old = self.view && { view: self.view, drawing: self.drawing };
+    if (old) cameras.set(old.view.inner_of, self.camera.now);
+    Object.assign(self, { view, drawing, order: readingOrder(view, drawing) });
+    lit = chosen = [];
+    element.classList.remove("cv-dimmed");
+    for (const [k, pane] of panes.entries()) {
+      fillPane(pane, k ? drawing.content.cloneNode(true) : drawing.content, view, drawing);
+    }
+    self.byNode = new Map(self.order.filter((id) => view.boxes[id].node).map((id) => [view.boxes[id].node, id]));
+    placeCamera(self, old, cameras);
+    self.pending = null;
+  };
+
+  self.boxOf = (node) => (node && self.byNode?.get(node)) || "";
+  self.elementsOf = (box) => panes.map((pane) => pane.boxes.get(box)).filter(Boolean);
+  self.isVisible = (box, side) => self.mode === "ghosts" || Boolean(self.view.boxes[box]?.[side]);
+  self.sidesShown = () => (self.mode === "both" ? SIDES : self.mode === "before" ? ["before"] : ["after"]);
+
+  self.setMode = (mode) => {
+    self.mode = mode;
+    element.dataset.mode = mode;
+    panes[1].title.textContent = mode === "ghosts" ? "after, and faintly what was removed" : "after";
+  };
+
+  self.choose = (box) => {
+    for (const group of chosen) group.classList.remove("cv-chosen", "cv-partner");
+    for (const group of chosen) group.removeAttribute("aria-pressed");
+    const partners = (self.view?.boxes[box]?.partners ?? []).flatMap(self.elementsOf);
+    const own = self.elementsOf(box);
+    for (const group of own) group.classList.add("cv-chosen");
+    for (const group of own) group.setAttribute("aria-pressed", "true");
+    for (const group of partners) group.classList.add("cv-partner");
+    chosen = [...own, ...partners];
+    if (box) for (const pane of panes) setTabStop(pane, box);
+  };
+
+  /** Light a box and its neighbours and dim the rest; "" ends it. */
+  self.light = (box) => {
+    for (const part of lit) part.classList.remove("cv-lit");
+    lit = box ? litParts(self, box) : [];
+    for (const part of lit) part.classList.add("cv-lit");
+    element.classList.toggle("cv-dimmed", lit.length > 0);
+  };
+
+  self.markHits = (boxes, current) => {
+    for (const pane of panes) {
+      for (const [id, group] of pane.boxes) {
+        group.classList.toggle("cv-hit", boxes.has(id));
+        group.classList.toggle("cv-current", id === current);
+      }
+    }
+  };
+
+  self.fit = () => {
+    self.camera.glideTo(cameraOfAll(self.drawing, self.size));
+    self.camera.touched = false;
+  };
+  self.zoom = (factor) => self.camera.zoomAt({ x: self.size.width / 2, y: self.size.height / 2 }, factor);
+  self.centre = (box) => {
+    const place = self.drawing.places.get(box);
+    if (place) self.camera.glideTo(cameraOn(place, self.size, Math.max(self.camera.now.k, READABLE)));
+  };
+  self.bringIntoView = (box) => {
+    const place = self.drawing.places.get(box);
+    if (place && !isWithin(place, self.camera.now, self.size)) self.centre(box);
+  };
+  /** Say that the user opens or closes the thing at `place`: what comes in its stead shall be there. */
+  self.expectAt = (place) => {
+    self.pending = place && onScreen(place, self.camera.now);
+  };
+  return self;
+}
+
+function makePane(side) {
+  const viewport = makeSvg("g", { class: "cv-viewport" });
+  const svg = makeSvg("svg", { role: "group", "aria-label": `graph ${side} folding` }, viewport);
+  const title = make("b", { text: side });
+  const count = make("span");
+  const label = make("div", { class: "cv-pane-label", "aria-hidden": "true" }, title, count);
+  const element = make("div", { class: "cv-pane", "data-side": side, tabindex: "-1" }, label, svg);
+  return { side, element, svg, viewport, title, count, boxes: new Map(), edges: new Map(), tabStop: "" };
+}
+
+function fillPane(pane, content, view, drawing) {
+  const { side } = pane;
+  pane.viewport.replaceChildren(content);
+  pane.boxes = new Map();
+  pane.edges = new Map();
+  for (const group of content.querySelectorAll(".cv-box")) {
+    pane.boxes.set(group.dataset.box, group);
+    group.classList.toggle("cv-absent", !view.boxes[group.dataset.box][side]);
+  }
+  for (const group of content.querySelectorAll(".cv-edge")) pane.edges.set(group.dataset.edge, group);
+  for (const [source, target, before, after, standsFor] of view.lines) {
+    const group = pane.edges.get(`${source}->${target}`);
+    if (!group) continue;
+    const here = side === "before" ? before : after;
+    group.classList.add(standsFor ? "cv-became" : before && after ? "cv-kept" : before ? "cv-removed" : "cv-added");
+    group.classList.toggle("cv-absent", standsFor || !here);
+  }
+  for (const group of content.querySelectorAll(".cv-frame")) hideEmptyFrame(group, side, view, drawing);
+  const present = [...pane.boxes.keys()].filter((id) => view.boxes[id][side]);
+  const nodes = present.reduce((sum, id) => sum + (view.boxes[id].size ?? 1), 0);
+  pane.count.textContent = `${nodes} node${nodes === 1 ? "" : "s"}`;
+  pane.svg.setAttribute("aria-label", `graph ${side} folding: ${present.length} boxes`);
+  setTabStop(pane, present.includes(pane.tabStop) ? pane.tabStop : (present[0] ?? ""));
+}
+
+function hideEmptyFrame(group, side, view, drawing) {
+  const frame = drawing.frames.get(group.dataset.frame);
+  const inside = [...drawing.places].filter(([, place]) => holds(frame, place));
+  group.classList.toggle("cv-absent", !inside.some(([id]) => view.boxes[id][side]));
+}
+
+/** One box of a pane is reached by Tab; the others by arrow keys from there. */
+function setTabStop(pane, box) {
+  const group = pane.boxes.get(box);
+  if (!group) return;
+  pane.boxes.get(pane.tabStop)?.setAttribute("tabindex", "-1");
+  group.setAttribute("tabindex", "0");
+  pane.tabStop = box;
+}
+
+function litParts(self, box) {
+  const near = new Set([box, ...(self.view.boxes[box]?.partners ?? [])]);
+  const titles = [];
+  for (const [source, target] of self.view.lines) {
+    if (source !== box && target !== box) continue;
+    near.add(source === box ? target : source);
+    titles.push(`${source}->${target}`);
+  }
+  const edges = self.panes.flatMap((pane) => titles.map((title) => pane.edges.get(title)));
+  return [...near].flatMap(self.elementsOf).concat(edges.filter(Boolean));
+}
+
+// -- where the camera goes -----------------------------------------------------------------------------------------
+
+function onScreen(place, camera) {
+  return { x: camera.x + place.x * camera.k, y: camera.y + place.y * camera.k };
+}
+
+function isWithin(place, camera, size) {
+  const { x, y } = onScreen(place, camera);
+  const rim = 16;
+  return x > rim && y > rim && x < size.width - rim && y < size.height - rim && camera.k > 0.3;
+}
+
+/** A new drawing: keep zoom and what the eye was on, or begin anew. */
+function placeCamera(self, old, cameras) {
+  const { view, camera } = self;
+  if (old && old.view.inner_of !== view.inner_of) {
+    const former = view.inner_of ? null : cameras.get(view.inner_of);
+    return former ? camera.set(former) : beginAnew(self);
+  }
+  if (!old) return beginAnew(self);
+  if (view.anchor && keepAnchor(self, old)) return;
+  const kept = camera.touched && self.order.some((id) => isWithin(self.drawing.places.get(id), camera.now, self.size));
+  if (!kept) beginAnew(self);
+}
+
+function keepAnchor(self, old) {
+  const { view, drawing, camera } = self;
+  const place = drawing.places.get(view.anchor) ?? drawing.frames.get(view.anchor);
+  if (!place) return false;
+  const corner = ({ left, top }) => ({ x: left, y: top });
+  const formerBox = old.drawing.places.get(view.anchor);
+  const formerFrame = old.drawing.frames.get(view.boxes[view.anchor]?.group);
+  if (formerBox) moveOnto(camera, place, onScreen(formerBox, camera.now));
+  else if (formerFrame) moveOnto(camera, corner(place), onScreen(corner(formerFrame), camera.now));
+  else if (self.pending) moveOnto(camera, place, self.pending);
+  else if (!isWithin(place, camera.now, self.size)) camera.set(cameraOn(place, self.size, camera.now.k));
+  camera.touched = true;
+  return true;
+}
+
+function moveOnto(camera, place, point) {
+  const { k } = camera.now;
+  camera.set({ k, x: point.x - place.x * k, y: point.y - place.y * k });
+}
+
+/** The whole drawing if its text can be read then; else the first change, at a size that can be read. */
+function beginAnew(self) {
+  const { camera, drawing, size, view, order } = self;
+  if (!size.width || !drawing) return; // not laid out yet: the size comes later
+  const all = cameraOfAll(drawing, size);
+  const start = order.find((id) => view.boxes[id].kind === "fold") ?? order.find((id) => view.boxes[id].status !== "kept");
+  const place = middleOf([start ?? order[0], ...(view.boxes[start]?.partners ?? [])].map((id) => drawing.places.get(id)));
+  camera.set(all.k >= READABLE || !place ? all : cameraNear(place, drawing, size, 0.85));
+  camera.touched = false;
+}
+
+function middleOf(places) {
+  const known = places.filter(Boolean);
+  const mean = (name) => known.reduce((sum, place) => sum + place[name], 0) / known.length;
+  return known.length ? { x: mean("x"), y: mean("y") } : null;
+}
+
+function watchSize(self, signal) {
+  const observer = new ResizeObserver((entries) => {
+    const shown = entries.map((entry) => entry.contentRect).find((box) => box.width > 0 && box.height > 0);
+    if (!shown) return;
+    const former = self.size;
+    self.size = { width: shown.width, height: shown.height };
+    if (!self.camera.touched || !former.width) return beginAnew(self);
+    const { x, y, k } = self.camera.now;
+    self.camera.set({ k, x: x + (shown.width - former.width) / 2, y: y + (shown.height - former.height) / 2 });
+  });
+  for (const pane of self.panes) observer.observe(pane.element);
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+}

@@ -1,0 +1,323 @@
+// The whole: toolbar, panes and panel in one root, wired to where the answers come from.
+
+const WIDE = 860; // pixels: from here on there is room for a panel beside the panes
+const MODE_TITLES = {
+  both: "before and after, side by side",
+  before: "only before folding",
+  after: "only after folding",
+  ghosts: "after folding, with what was removed shown faintly",
+};
+
+/** Build the diagram in `host`; the returned function takes it away again. */
+function startDiagram(host, makeSource) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const source = makeSource(signal);
+  const diagram = assemble(source, signal);
+  host.append(diagram.root);
+  watchTheme(diagram.root, signal);
+  whenAttached(diagram.root, signal, () => hideSibling(diagram.root, source.get("data").picture, signal));
+  diagram.refreshData();
+  diagram.refreshView();
+  diagram.refreshStatus();
+  return () => {
+    diagram.stop();
+    ending.abort();
+    diagram.root.remove();
+  };
+}
+
+function assemble(source, signal) {
+  // the keys of the notebook's command mode must not act while this has the focus
+  const root = make("div", { class: "constviz", role: "region", "data-lm-suppress-shortcuts": "true" });
+  const panes = createPanes(signal);
+  const state = { box: "", node: "" };
+  let tables = [];
+
+  // -- saying and asking
+
+  const note = make("span", { class: "cv-note", role: "status", "aria-live": "polite" });
+  const say = (text) => {
+    note.textContent = text;
+  };
+  const attempt = async (message) => {
+    say("");
+    try {
+      return await source.ask(message);
+    } catch (error) {
+      say(error.message);
+      return null;
+    }
+  };
+
+  // -- choosing and going
+
+  const framesOf = (box) => {
+    const place = panes.drawing?.places.get(box);
+    const frames = place ? framesAround(panes, place) : [];
+    return frames.map(([key, { title }]) => ({ key, title, why: source.cannot("toggle", key) }));
+  };
+  const showChoice = () => {
+    panes.choose(state.box);
+    for (const table of tables) table.mark(state.node);
+    const box = panes.view?.boxes[state.box];
+    if (state.node) details.showNode(state.node, framesOf(state.box));
+    else if (box) details.showGroup(state.box, box, framesOf(state.box));
+    else details.showNothing();
+  };
+  const chooseNode = (node, box) => {
+    Object.assign(state, { node, box });
+    if (source.get("selected") !== node) source.set("selected", node);
+    showChoice();
+  };
+  const choose = (box) => chooseNode(panes.view.boxes[box]?.node ?? "", box);
+  const leave = () => {
+    leaveHover();
+    chooseNode("", "");
+  };
+  const go = async (node) => {
+    let box = panes.boxOf(node);
+    if (!box) {
+      if (!(await attempt({ kind: "reveal", node }))) return;
+      box = panes.boxOf(node);
+    }
+    if (!box) say("this has no box of its own");
+    chooseNode(node, box);
+    if (box) panes.centre(box);
+  };
+
+  // -- opening and closing
+
+  const toggle = (box) => {
+    const { group } = panes.view.boxes[box];
+    const why = source.cannot("toggle", group);
+    if (why) return say(why);
+    panes.expectAt(panes.drawing.places.get(box));
+    return attempt({ kind: "toggle", group });
+  };
+  const close = (key) => {
+    const why = source.cannot("toggle", key);
+    if (why) return say(why);
+    const frame = panes.drawing.frames.get(key);
+    panes.expectAt(frame && cornerOf(frame));
+    return attempt({ kind: "toggle", group: key });
+  };
+  const nextFold = () => {
+    const folds = foldsInOrder(panes, source.get("data").nodes);
+    if (!folds.length) return say("nothing was folded in what is drawn");
+    const at = folds.indexOf(state.node);
+    const next = (at + 1) % folds.length;
+    say(`fold ${next + 1} of ${folds.length}`);
+    return go(folds[next]).then(() => note.textContent || say(`fold ${next + 1} of ${folds.length}`));
+  };
+
+  // -- parts
+
+  const details = createDetails(source, { go, open: toggle, close });
+  const tabs = createTabs(signal);
+  const search = createSearch(source, panes, go, say);
+  const strip = createStrip(go);
+  const fold = (names) => attempt({ kind: "fold", names }).then((answer) => answer || refreshMarks());
+  const marks = createMarks(fold, () => attempt({ kind: "cancel" }));
+  const tooltip = createTooltip(root);
+  const leaveHover = bindHover(panes, tooltip, signal);
+  const toolbar = createToolbar({ panes, source, search, nextFold, attempt, say, signal });
+  const report = make("pre", { class: "cv-report" });
+  const main = make("div", { class: "cv-main" }, panes.element, tabs.element);
+  const foot = make("div", { class: "cv-row cv-foot" }, createLegend(), note);
+  root.append(toolbar.element, marks.element, strip.element, main, foot);
+  bindKeys(panes, { choose, toggle, close, nextFold, leave }, signal);
+  bindClicks(panes, { choose, toggle, close, leave }, signal);
+  watchWidth(root, signal);
+
+  // -- what comes from the other side
+
+  const refreshMarks = () => {
+    marks.set(source.get("data"), source.cannot("fold"));
+    refreshStatus();
+  };
+  const refreshData = () => {
+    const data = source.get("data");
+    details.forget();
+    root.setAttribute("aria-label", data.title);
+    toolbar.setData(data);
+    strip.set(data.strip ?? []);
+    report.textContent = data.text ?? "";
+    const named = (data.tables ?? []).map((table) => [table.name, createTable(table, go)]);
+    tables = named.map(([, table]) => table);
+    tabs.set([["node", details.element], ["report", report], ...named.map(([name, { element }]) => [name, element])]);
+    refreshMarks();
+    search.renew();
+    showChoice();
+  };
+  const refreshView = () => {
+    const view = source.get("view");
+    if (!view?.svg) return say("there is no drawing");
+    leaveHover();
+    try {
+      panes.show(view);
+    } catch (error) {
+      return say(error.message);
+    }
+    state.node = source.get("selected") || state.node;
+    state.box = panes.boxOf(state.node) || (state.node || !(state.box in view.boxes) ? "" : state.box);
+    toolbar.setView(view);
+    search.mark();
+    showChoice();
+  };
+  const refreshSelected = () => {
+    const node = source.get("selected") ?? "";
+    if (node === state.node) return;
+    Object.assign(state, { node, box: panes.boxOf(node) });
+    showChoice();
+    if (state.box) panes.bringIntoView(state.box);
+  };
+  const refreshStatus = () => {
+    const { busy = false, text = "", error = "" } = source.get("status") ?? {};
+    marks.setBusy(busy, source.get("data").can_fold && !source.cannot("fold"));
+    toolbar.setBusy(busy);
+    root.setAttribute("aria-busy", String(busy));
+    if (busy || text || error) say(error || text || "working…");
+    note.classList.toggle("cv-problem", Boolean(error));
+  };
+  source.onChange("data", refreshData);
+  source.onChange("view", refreshView);
+  source.onChange("selected", refreshSelected);
+  source.onChange("status", refreshStatus);
+  return { root, refreshData, refreshView, refreshStatus, stop: search.stop };
+}
+
+function createToolbar({ panes, source, search, nextFold, attempt, say, signal }) {
+  const title = make("b", { class: "cv-title" });
+  const verdict = make("span", { class: "cv-verdict" });
+  const back = makeButton("← back", "back to the drawing this was opened from", () => attempt({ kind: "back" }), { hidden: true });
+  const reset = makeButton("reset", "the first drawing again", () => attempt({ kind: "reset" }));
+  const stage = make("select", { "aria-label": "stage" });
+  const stageLabel = make("label", {}, "stage ", stage);
+  stage.addEventListener("change", () => attempt({ kind: "stage", stage: stage.value }));
+  const save = (how) => () => Promise.resolve(how(panes, title.textContent)).catch((error) => say(error.message));
+  const element = make("div", { class: "cv-toolbar", role: "toolbar", "aria-label": "diagram" });
+  element.append(
+    make("div", { class: "cv-row cv-head" }, title, verdict, search.element),
+    make(
+      "div",
+      { class: "cv-row" },
+      modeSwitch(panes, signal),
+      make(
+        "span",
+        { class: "cv-group" },
+        makeButton("−", "zoom out (−)", () => panes.zoom(0.8), { "aria-label": "zoom out" }),
+        makeButton("+", "zoom in (+)", () => panes.zoom(1.25), { "aria-label": "zoom in" }),
+        makeButton("fit", "show the whole drawing (0)", panes.fit),
+      ),
+      makeButton("next fold", "go to the next folded constant (n)", nextFold),
+      back,
+      reset,
+      stageLabel,
+      make(
+        "span",
+        { class: "cv-group cv-save" },
+        makeButton("SVG", "save what is shown as SVG", save(saveSvg), { "aria-label": "save SVG" }),
+        makeButton("PNG", "save what is shown as PNG", save(savePng), { "aria-label": "save PNG" }),
+      ),
+    ),
+  );
+  const setData = (data) => {
+    title.textContent = title.title = data.title;
+    verdict.textContent = (data.verdict ?? "").replaceAll("_", " ");
+    verdict.dataset.verdict = data.verdict ?? "";
+    verdict.hidden = !data.verdict;
+    stageLabel.hidden = (data.stages ?? []).length < 2;
+    stage.replaceChildren(...(data.stages ?? []).map((name) => make("option", { value: name, text: name })));
+  };
+  const setView = (view) => {
+    stage.value = view.stage;
+    back.hidden = !view.inner_of;
+    reset.hidden = Boolean(source.cannot("stage")); // a saved page has only ways in and back
+  };
+  const setBusy = (busy) => {
+    stage.disabled = busy || Boolean(source.cannot("stage"));
+    stage.title = source.cannot("stage");
+  };
+  return { element, setData, setView, setBusy };
+}
+
+function modeSwitch(panes, signal) {
+  const group = make("span", { class: "cv-group cv-modes", role: "radiogroup", "aria-label": "which graphs are shown" });
+  const choose = (button) => {
+    for (const other of group.children) {
+      other.setAttribute("aria-checked", String(other === button));
+      other.tabIndex = other === button ? 0 : -1;
+    }
+    panes.setMode(button.dataset.mode);
+  };
+  for (const mode of MODES) {
+    const button = makeButton(mode, MODE_TITLES[mode], () => choose(button), { role: "radio", "data-mode": mode });
+    group.append(button);
+  }
+  choose(group.firstElementChild);
+  rove(group, "button", signal, choose);
+  return group;
+}
+
+function createLegend() {
+  const sample = (name, words) => make("span", { class: "cv-key" }, make("i", { class: `cv-sample cv-${name}` }), words);
+  const samples = [
+    sample("kept", "in both"),
+    sample("removed", "− only before"),
+    sample("constant", "+ constant burned in"),
+  ];
+  return make("span", { class: "cv-legend", role: "note", "aria-label": "legend" }, ...samples);
+}
+
+/** Pointer in the panes: a click chooses, a sign or a double click opens or closes. */
+function bindClicks(panes, does, signal) {
+  const click = (event) => {
+    const box = event.target.closest("[data-box]");
+    const frame = event.target.closest("[data-close]");
+    if (frame) does.close(frame.dataset.close);
+    else if (!box) event.currentTarget.contains(event.target) && does.leave();
+    else if (event.target.closest(".cv-open")) does.toggle(box.dataset.box);
+    else does.choose(box.dataset.box);
+    (box ?? event.target.closest(".cv-pane"))?.focus({ preventScroll: true });
+  };
+  const doubleClick = (event) => {
+    const box = event.target.closest("[data-box]")?.dataset.box;
+    const frame = event.target.closest("[data-frame]")?.dataset.frame;
+    if (panes.view?.boxes[box]?.group && !event.target.closest(".cv-open")) does.toggle(box);
+    else if (frame in (panes.view?.frames ?? {}) && !event.target.closest("[data-close]")) does.close(frame);
+  };
+  panes.element.addEventListener("click", click, { signal });
+  panes.element.addEventListener("dblclick", doubleClick, { signal });
+}
+
+function watchWidth(root, signal) {
+  const observer = new ResizeObserver(([entry]) => {
+    root.classList.toggle("cv-wide", entry.contentRect.width >= WIDE);
+  });
+  observer.observe(root);
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+}
+
+/** Call `then` once `root` is in the document: a notebook renders before it attaches. */
+function whenAttached(root, signal, then) {
+  if (root.isConnected) return then();
+  const observer = new ResizeObserver(() => {
+    if (!root.isConnected) return;
+    observer.disconnect();
+    then();
+  });
+  observer.observe(root);
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+}
+
+function render({ model, el }) {
+  return startDiagram(el, (signal) => liveSource(model, signal));
+}
+
+/** The diagram of a saved page: no kernel, all answers from `{data, view}`. */
+export function mount(element, saved) {
+  return startDiagram(element, () => offlineSource(saved));
+}
+
+export default { render };

@@ -1,0 +1,220 @@
+"""Comparisons as the page is given them: the real layout of small programs, with every text and table it may show."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from constviz.analysis.diff import Diff, diff
+from constviz.display.dot import draw
+from constviz.display.layout import svg
+from constviz.display.scene import Box, Frame, scene
+from constviz.model import Argument, Comparison, Fold, Graph, Location, Mark, Node, Outcome, Role, Value, Variant
+
+PICTURE = "constviz diagram 1a2b3c4d"
+
+
+def diff_of(made: Comparison) -> Diff:
+    return diff(made.variants.get("before"), made.variants.get("after"))
+
+
+def view_of(found: Diff, budget: int = 150, serial: int = 1, anchor: str = "", inner_of: str = "") -> dict[str, Any]:
+    """One drawing.  A group's key is made of its box's id, so it is the same however much else is open."""
+    content = scene(found, budget)
+    text = svg(draw(content, "diff", legend=False).source)
+    frames = {f"{k}:{frame.name}": frame for k, frame in enumerate(_frames(content.root), 1)}
+    for k, key in enumerate(frames, 1):
+        text = text.replace(f'id="clust{k}"', f'id="frame-{_attribute(key)}"')
+    boxes = {box.id: _box(box) for box in content.root.boxes()}
+    of_node = {member: box.id for box in content.root.boxes() for member in box.members}
+    for link in found.folds:
+        for name in link.inlined:
+            pair = of_node.get(link.id), of_node.get(name)
+            if None not in pair and pair[0] != pair[1]:
+                boxes[pair[0]]["partners"].append(pair[1])
+                boxes[pair[1]]["partners"].append(pair[0])
+    return {
+        "serial": serial,
+        "stage": "dynamo",
+        "svg": text,
+        "boxes": boxes,
+        "frames": {key: frame.name for key, frame in frames.items()},
+        "lines": [[line.source, line.target, line.before, line.after, line.stands_for] for line in content.lines],
+        "anchor": anchor,
+        "inner_of": inner_of,
+    }
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\x00", "").replace("\x1b", "")
+
+
+def _frames(frame: Frame) -> Iterator[Frame]:
+    for child in frame.children:
+        if isinstance(child, Frame):
+            yield child
+            yield from _frames(child)
+
+
+def _box(box: Box) -> dict[str, Any]:
+    is_group = box.kind == "group"
+    return {
+        "kind": box.kind,
+        "status": str(box.status),
+        "before": box.before,
+        "after": box.after,
+        "label": list(box.lines),
+        "tip": list(box.tooltip),
+        "node": None if is_group or not box.members else box.members[0],
+        "group": f"key-{box.id}" if is_group else None,
+        "size": len(box.members),
+        "partners": [],
+    }
+
+
+def data_of(made: Comparison, found: Diff, **more: Any) -> dict[str, Any]:
+    names = {node.id: node.node.name for node in found.nodes} | {link.id: link.fold.function for link in found.folds}
+    nodes = {
+        node.id: {
+            "name": node.node.name,
+            "op": node.node.op,
+            "target": node.node.target,
+            "status": str(node.status),
+            "path": ".".join(node.node.module),
+            "words": " ".join(place.source for place in node.node.stack).lower(),
+        }
+        for node in found.nodes
+    }
+    folds = [[link.fold.function, "called once", "conditional"] for link in found.folds]
+    first = {side: next((n.id for n in found.nodes if getattr(n, side)), "") for side in ("before", "after")}
+    strip = [
+        {
+            "side": side,
+            "graphs": [
+                {"name": graph.name, "nodes": len(graph.nodes), "first": first[side], "reason": graph.break_reason or ""}
+                for graph in made.variants[side].graphs
+            ],
+        }
+        for side in ("before", "after")
+        if side in made.variants
+    ]
+    return {
+        "title": f"{made.function}: before and after assume_constant_result",
+        "picture": PICTURE,
+        "verdict": "conditional",
+        "text": "Net: 1 call folded\n  table(n=4) at net.py:9",
+        "stages": ["dynamo"],
+        "marks": [{"name": mark.function, "place": mark.definition.short, "selected": True} for mark in made.marks],
+        "can_fold": True,
+        "tables": [
+            {
+                "name": "folds",
+                "columns": ["function", "reason", "verdict"],
+                "rows": [
+                    {"cells": cells, "nodes": [link.id]} for cells, link in zip(folds, found.folds, strict=True)
+                ],
+                "more": 0,
+            },
+            {
+                "name": "graph_breaks",
+                "columns": ["variant", "reason"],
+                "rows": [{"cells": ["before", "Unsupported: print"], "nodes": []}],
+                "more": 3,
+            },
+        ],
+        "strip": strip,
+        "nodes": nodes,
+        "details": {name: details_of(found, name, names) for name in names},
+        "inner": None,
+        **more,
+    }
+
+
+def details_of(found: Diff, name: str, names: dict[str, str]) -> dict[str, Any]:
+    node = next((node.node for node in found.nodes if node.id == name), None)
+    link = next((link for link in found.folds if link.id == name), None)
+    stack = node.stack if node else (link.fold.location,)
+    return {
+        "title": names[name],
+        "facts": [["op", node.op], ["target", node.target], ["shape", str(list(node.shape or ()))]] if node else [],
+        "source": [
+            {"place": place.short, "function": place.function, "line": place.source, "here": place is stack[-1]}
+            for place in stack
+        ],
+        "inputs": [[e.source, names[e.source]] for e in found.edges if e.target == name and e.source in names],
+        "users": [[e.target, names[e.target]] for e in found.edges if e.source == name and e.target in names],
+        "fold": {
+            "call": f"{link.fold.function}()",
+            "place": link.fold.location.short,
+            "verdict": "conditional",
+            "reason": link.fold.reason,
+            "assumptions": [["CFG['n']", "4", "5", "no"]],
+        }
+        if link
+        else None,
+        "value": {
+            "text": "tensor([1, 2, 3, 4])",
+            "bytes": 32,
+            "stats": [["min", "1"], ["max", "4"]],
+            "heat": {"rows": 2, "cols": 2, "values": [0.0, 0.5, None, 1.0]},
+        }
+        if link
+        else None,
+    }
+
+
+def packed(view: dict[str, Any]) -> dict[str, str]:
+    return {"z": base64.b64encode(gzip.compress(json.dumps(view).encode())).decode()}
+
+
+PARTS = {"attn": ("q", "k", "v", "scores", "softmax", "mixed"), "mlp": ("up", "gelu", "down"), "norm": ("ln",)}
+
+
+def network(layers: int) -> Comparison:
+    """Layers of three modules each.  In the first layer's attention two nodes are folded away."""
+    before, after = [_input()], [_input()]
+    home = Location("/home/me/net.py", 3, "table", "def table():")
+    call = Location("/home/me/net.py", 9, "forward", "scores = q @ k.T * table()")
+    for layer in range(layers):
+        for part, ops in PARTS.items():
+            for op in ops:
+                name, inputs = f"{op}_{layer}", [after[-1].name]
+                module = ("layers", str(layer), part)
+                if name == "scores_0":
+                    made = _op("arange_0", "torch.arange", [], module, call), _op("add_0", "add", ["arange_0"], module, call)
+                    before += made
+                    constant = Value("[1, 2] (int64[2])", "Tensor", (2,), "int64", "cpu", 16)
+                    after.append(Node("table_0", "get_attr", "table_0", Role.CONSTANT, stack=(call,), value=constant,
+                                      module=module, module_types=("List", "Layer", "Part")))  # fmt: skip
+                    before.append(_op(name, op, [*inputs, "add_0"], module, call))
+                    after.append(_op(name, op, [*inputs, "table_0"], module, call))
+                else:
+                    node = _op(name, op, inputs, module, call)
+                    before.append(node)
+                    after.append(node)
+    fold = Fold("0", "table", Outcome.FOLDED, call, home, (Argument("n", Value("2", "int")),),
+                Value("[1, 2] (int64[2])", "Tensor", (2,), "int64", "cpu", 16), "called once", None, 0, "table_0",
+                ("scores_0",))  # fmt: skip
+    output = Node("output", "output", "output", Role.OUTPUT, (after[-1].name,))
+    variants = {
+        "before": Variant("before", (Graph(0, "forward", (*before, output)),)),
+        "after": Variant("after", (Graph(0, "forward", (*after, output)),), folds=(fold,)),
+    }
+    return Comparison("Net", variants, Location("/home/me/net.py", 8, "forward"), {}, marks=(Mark("table", home),))
+
+
+def _input() -> Node:
+    return Node("x", "placeholder", "x", Role.INPUT, shape=(2, 4), dtype="float32")
+
+
+def _op(name: str, target: str, inputs: list[str], module: tuple[str, ...], place: Location) -> Node:
+    return Node(name, "call_function", target, inputs=tuple(inputs), stack=(place,), shape=(2, 4), dtype="float32",
+                module=module, module_types=("List", "Layer", "Part"))  # fmt: skip
+
+
+def ids(text: str) -> list[str]:
+    return re.findall(r'id="([^"]*)"', text)
