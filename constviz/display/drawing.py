@@ -13,14 +13,16 @@ from .scene import Box, Frame, Plan, Scene
 
 __all__ = ["drawing", "slim"]
 
-_TIP = 160  # characters of one line of a tooltip
+_TIP = 120  # characters of one line of a tooltip
 _TITLE = re.compile(r'(<g id="[^"]*" class="(?:node|cluster|graph)[^"]*"[^>]*>)\n<title>[^<]*</title>')
 _EDGE = re.compile(r'<g id="[^"]*" class="edge">')
-_TEXT = re.compile(r'<text(?: xml:space="preserve")?( text-anchor="\w+")?( [^>]*?)( font-family=[^>]*)>')
+_TEXT = re.compile(r'<text(?: xml:space="preserve")?( text-anchor="\w+")( x="[^"]*" y="[^"]*")( [^>]*)>([^<]*)</text>')
+_TEXTS = re.compile(rf"{_TEXT.pattern}(?:\n{_TEXT.pattern})+")
+_EDGES_OF_3D = re.compile(r'(?:<polyline fill="none"( stroke="[^"]*"[^>]*?) points="[^"]*"/>\n?){2,}')
+_POINTS = re.compile(r' points="([^" ]*) ([^"]*)"')
 _PLACES = re.compile(r' (?:d|points|x|y|cx|cy|rx|ry)="[^"]*"')
 _HUNDREDTHS = re.compile(r"(\.\d)\d+")
-_COLOUR = re.compile(r' fill="(?!#111111)[^"]*"')
-_FONT = ' font-family="Helvetica" font-size="10.00" fill="#111111"'
+_TAG = re.compile(r"<[^>]*>")
 
 
 def drawing(
@@ -54,23 +56,42 @@ def drawing(
 
 
 def slim(text: str) -> str:
-    """Graphviz's SVG without what is said over and over: titles, fonts, and hundredths of a point.
+    """Graphviz's SVG in two thirds of the bytes: without titles, hundredths of a point, and fonts said twice.
+
+    Quotes are single ones, which JSON need not escape.
 
     >>> slim('<g id="a" class="node op">\\n<title>a</title>\\n<path d="M1.25,-3.999"/>\\n</g>')
-    '<g id="a" class="node op">\\n<path d="M1.2,-3.9"/>\\n</g>'
+    "<g id='a' class='node op'><path d='M1.2,-3.9'/></g>"
     """
     text = _TITLE.sub(r"\1", text)
     text = _EDGE.sub('<g class="edge">', text)
-    text = _TEXT.sub(_label, text)
-    text = text.replace('class="graph"', f'class="graph" text-anchor="middle"{_FONT}', 1)
-    return _PLACES.sub(lambda m: _HUNDREDTHS.sub(r"\1", m[0]), text)
+    text = _TEXTS.sub(_together, text)
+    text = _TEXT.sub(lambda m: f"<text{m[1]}{m[2]}{_font(m[3])}>{m[4]}</text>", text)
+    text = _EDGES_OF_3D.sub(_one_path, text)
+    text = _PLACES.sub(lambda m: _HUNDREDTHS.sub(r"\1", m[0]), text)
+    text = _TAG.sub(lambda m: m[0].replace('"', "'").replace("\n", ""), text)
+    return text.replace(">\n<", "><").replace("&#45;", "-")
 
 
-def _label(match: re.Match[str]) -> str:
-    """A text with only what differs from the text of the whole drawing."""
-    anchor, place, font = match[1] or "", match[2], match[3]
-    colour = _COLOUR.search(font)
-    return f"<text{'' if 'middle' in anchor else anchor}{place}{colour[0] if colour else ''}>"
+def _together(match: re.Match[str]) -> str:
+    """Several lines of text in one font, which is said once."""
+    lines = _TEXT.findall(match[0])
+    looks = {(anchor, font) for anchor, _, font, _ in lines}
+    if len(looks) > 1:
+        return match[0]
+    ((anchor, font),) = looks
+    words = "".join(f"<text{place}>{word}</text>" for _, place, _, word in lines)
+    return f"<g{anchor}{_font(font)}>{words}</g>"
+
+
+def _font(attributes: str) -> str:
+    return attributes.replace(' fill="#111111"', "").replace('"10.00"', '"10"').replace(",sans-Serif", "")
+
+
+def _one_path(match: re.Match[str]) -> str:
+    """The inner edges of a three-dimensional box."""
+    pieces = "".join(f"M{start}L{rest}" for start, rest in _POINTS.findall(match[0]))
+    return f'<path fill="none"{match[1]} d="{pieces}"/>'
 
 
 def _box(box: Box, partners: list[str]) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""The interactive diagram: a :class:`Session` on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from ..model import Comparison
+from . import assets
+from .labels import clean
+from .session import Refold, Session
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DiagramWidget"]
+
+
+class DiagramWidget(anywidget.AnyWidget):
+    """Before and after folding as two panes to move in, with search, details and tables.
+
+    Args:
+        comparison: what to show, with its assumptions as they are now.
+        extra: more tables by name, such as timings.
+        refold: captures again with the named marks, telling its progress; None if that is not possible.
+        schedule: runs that capture; by default at once, in the thread that handles the message.
+
+    Raises:
+        LayoutError: no engine can draw it.
+    """
+
+    data = traitlets.Dict().tag(sync=True)
+    view = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
+    """The id of the node that is selected; set it to select another."""
+    status = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        *,
+        extra: Mapping[str, pd.DataFrame] | None = None,
+        refold: Refold | None = None,
+        schedule: Callable[[Callable[[], None]], object] = lambda job: job(),
+    ) -> None:
+        self._esm, self._css = assets.module(), assets.style()
+        self._session = Session(comparison, self._publish, extra=extra, refold=refold, schedule=schedule)
+        first = {name: getattr(self._session, name) for name in ("data", "view", "selected", "status")}
+        super().__init__(**first)
+        self.on_msg(self._answer)
+        self.observe(self._select, "selected")
+
+    @property
+    def comparison(self) -> Comparison:
+        """What is shown: another one than at first if marks were ticked or unticked."""
+        return self._session.comparison
+
+    def _publish(self, traits: dict[str, Any]) -> None:
+        with self.hold_sync():
+            for name, value in traits.items():
+                setattr(self, name, value)
+
+    def _select(self, change: Mapping[str, Any]) -> None:
+        self._session.selected = change["new"]
+
+    def _answer(self, widget: object, message: object, buffers: object) -> None:
+        if isinstance(message, dict) and "id" in message:
+            self.send({**self._session.answer(message), "id": message["id"]})
+
+    def __repr__(self) -> str:
+        return f"interactive diagram of {clean(self.comparison.function)}"
