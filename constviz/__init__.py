@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from .comparison import compare
-    from .model import ReportFileError
     from .refreshing import refresh
     from .report import FoldReport, load
+    from .saved import ReportFileError
     from .testing import assert_sound
     from .watching import watch
 
@@ -30,7 +30,7 @@ __all__ = ["FoldReport", "ReportFileError", "__version__", "assert_sound", "comp
 __version__ = "0.1.0"
 
 _HOME = {
-    "compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "model",
+    "compare": "comparison", "FoldReport": "report", "load": "report", "ReportFileError": "saved",
     "refresh": "refreshing", "watch": "watching", "assert_sound": "testing",
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .auditing import Program
+from .capture.again import Again, run_again
 from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import called_function, function_name, tensors_in
@@ -129,12 +130,17 @@ def _run(
     eager = run_eager(target, *eager_inputs)
     before, saw_before = run_compiled("before", target, inputs(), options, lambda fn: False)
     after_inputs = inputs()
-    after, saw_after = run_compiled("after", target, after_inputs, options, lambda fn: _is_chosen(fn, chosen))
+    later: list[Again] = []
+
+    def again(recorder: Recorder, call: Callable[..., Any], output: Any) -> None:
+        later.append(run_again(recorder, call, output, eager.output, inputs))
+
+    after, saw_after = run_compiled("after", target, after_inputs, options, lambda fn: _is_chosen(fn, chosen), again)
     after = with_folds(after, saw_after, target)
     state.restore()
     assumptions = dropped_guards(saw_before, saw_after, target)
     assumptions += dropped_identities(saw_before, saw_after, target, assumptions)
-    first = FirstCall(eager, eager_inputs, after, after_inputs)
+    first = FirstCall(eager, eager_inputs, before, after, after_inputs, *later)
     after = judged(after, saw_before, saw_after, assumptions, first, state, options, probe)
     live = LiveCapture(function_name(target), target, assumptions, saw_after)
     marks = _marks(saw_before, saw_after, chosen)

@@ -1,22 +1,16 @@
-"""What a capture found, as frozen dataclasses: no torch in here, and a JSON round trip."""
+"""What a capture found, as frozen dataclasses of plain data: no torch in here."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import msgspec
-
 __all__ = [
-    "LEAD", "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Location",
-    "Mark", "Node", "Outcome", "ReportFileError", "Role", "SkippedFrame", "Value", "Variant", "Verdict", "from_json",
-    "to_json",
+    "LEAD", "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Heat",
+    "Location", "Mark", "Node", "Outcome", "Role", "SkippedFrame", "Value", "Variant", "Verdict",
 ]  # fmt: skip
-
-FORMAT = "constviz-report"
-VERSION = 1
 
 LEAD = "lead"
 """The ``guard`` of an assumption that was found in bytecode and is neither proved nor watched."""
@@ -82,6 +76,16 @@ class Location:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A small picture of a tensor: means over blocks, from 0 for the least to 1 for the greatest element."""
+
+    rows: int
+    cols: int
+    values: tuple[float | None, ...]
+    """Row by row; None for a block without finite elements."""
+
+
+@dataclass(frozen=True)
 class Value:
     """A Python value, described: one deterministic line without addresses."""
 
@@ -92,6 +96,9 @@ class Value:
     device: str | None = None
     nbytes: int = 0
     """Bytes of tensor storage that holding this value keeps alive."""
+    stats: tuple[tuple[str, str], ...] = ()
+    """Of a constant tensor: least, greatest, mean and so on, by name."""
+    heat: Heat | None = None
 
 
 @dataclass(frozen=True)
@@ -277,6 +284,8 @@ class Variant:
     """``output``, described."""
     needs_grad: bool = False
     """Whether a tensor in the output takes part in autograd."""
+    aliases: tuple[tuple[int, int], ...] = ()
+    """Which tensors of the output share memory with which of the inputs."""
     output: Any = field(default=None, compare=False)
     """What the call returned (tensors detached and copied).  Not saved: after ``load`` it is ``result``."""
 
@@ -302,48 +311,3 @@ class Comparison:
     """Sentences a reader should know, such as why nothing was folded."""
     torch: str = ""
     """The version of PyTorch that was captured."""
-
-
-class ReportFileError(ValueError):
-    """A file that is not a constviz report, is damaged, or was written by a newer constviz."""
-
-
-def to_json(comparison: Comparison, *, indent: int = 0) -> str:
-    """The comparison as JSON text.  Live outputs are left out: their descriptions stay."""
-    variants = {name: replace(v, output=None) for name, v in comparison.variants.items()}
-    body = _encodable(msgspec.to_builtins(replace(comparison, variants=variants)))
-    for variant in body["variants"].values():
-        del variant["output"]
-    raw = msgspec.json.encode({"format": FORMAT, "version": VERSION, "report": body})
-    return (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
-
-
-def _encodable(value: Any) -> Any:
-    # a user's string may hold lone surrogates, which have no UTF-8 form
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_encodable(k): _encodable(v) for k, v in value.items()}
-    return [_encodable(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def from_json(text: str | bytes) -> Comparison:
-    """Read what :func:`to_json` wrote.  Nothing is run or unpickled.
-
-    Raises:
-        ReportFileError: the text is no JSON, no report of ours, incomplete, or of an unknown version.
-    """
-    try:
-        data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ReportFileError(f"not a constviz report, or cut short: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ReportFileError(f'not a constviz report: no "format": "{FORMAT}" in it')
-    if data.get("version") != VERSION:
-        raise ReportFileError(f"report version {data.get('version')!r} is unknown here; this constviz reads {VERSION}")
-    try:
-        comparison = msgspec.convert(data.get("report"), Comparison)
-    except msgspec.ValidationError as error:
-        raise ReportFileError(f"damaged constviz report: {error}") from None
-    variants = {name: replace(v, output=v.result) for name, v in comparison.variants.items()}
-    return replace(comparison, variants=variants)

@@ -17,7 +17,8 @@ from .display.html import as_html
 from .display.layout import LayoutError
 from .display.picture import picture
 from .display.text import text
-from .model import LEAD, Assumption, Comparison, ReportFileError, Variant, Verdict, from_json, to_json
+from .model import LEAD, Assumption, Comparison, Variant, Verdict
+from .saved import ReportFileError, from_json, to_json
 
 if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]

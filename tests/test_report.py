@@ -30,10 +30,9 @@ from constviz.model import (
     Role,
     Value,
     Variant,
-    from_json,
-    to_json,
 )
 from constviz.report import FoldReport, load
+from constviz.saved import from_json, to_json
 
 COLUMNS = {
     "summary": "graphs, graph_breaks, ops, constants, constant_bytes, guards, compile_s",

@@ -45,8 +45,9 @@ def test_an_error_is_unsound():
         ({"repeat": "1 became 2"}, "asked again with the same arguments"),
         ({"values": "1 became 2"}, "values of a tensor: 1 became 2"),
         ({"sizes": "2 became 3", "symbolic": True}, "size that the graph leaves open"),
-        ({"autograd": True}, "second backward"),
-        ({"written_in_graph": True}, "one tensor for all calls"),
+        ({"second_backward": "freed", "autograd": True}, "second backward raised: freed"),
+        ({"written": True}, "one object for all calls"),
+        ({"second_call": "1 became 2", "called_again": True}, "the second call shows it: 1 became 2"),
         ({"draws": True}, "draws random numbers"),
     ],
 )
@@ -73,6 +74,11 @@ def test_untraced_is_opaque_and_says_whether_it_was_asked_again():
         ({"library_calls": ["time.time"]}, "while time.time answers as it did"),
         ({"sizes": "2 became 3"}, "while sizes stay: 2 became 3"),
         ({"takes_tensor": True, "makes_nodes": True}, "its values are not guarded"),
+        ({"takes_tensor": True, "asks_size": True}, "it may ask for a size"),
+        ({"takes_tensor": True, "asks_tensor": ["grad_fn"]}, "asks a tensor for grad_fn"),
+        ({"sets": ["SEEN"]}, "it changes SEEN"),
+        ({"written": True, "called_again": True, "result": "tensor"}, "writes into its result"),
+        ({"autograd": True, "result": "tensor"}, "autograd history"),
         ({"frozen": True}, "freezing"),
         ({"ambient": "1 became 2"}, "outside of tracing it answers otherwise"),
         ({"writes": "CALLS (0 became 1)"}, "it changes CALLS"),
@@ -98,6 +104,9 @@ def test_what_holds_only_while_something_stays_is_conditional(facts, words):
         {"leaves_graph": True},  # a number has no identity to lose
         {"result": "tensor"},
         {"symbolic": True},
+        {"takes_tensor": True, "asks_size": True, "dynamic": False},
+        {"asks_size": True, "asks_tensor": ["grad_fn"]},  # of tensors that it makes itself
+        {"written": True, "own_storage": False, "called_again": True},  # the program's own state, written on purpose
     ],
 )
 def test_what_the_kept_guards_cover_is_sound(facts):

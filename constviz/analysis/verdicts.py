@@ -55,10 +55,24 @@ class Evidence(Answers):
     """Inductor burns in the parameters as well."""
     result: str = "number"
     """``number``, ``tensor``, ``enum``, ``container`` or ``object``."""
-    written_in_graph: bool = False
-    """An operation of the graph writes into the result."""
+    asks_size: bool = False
+    """Its code mentions the size of something."""
+    asks_tensor: Sequence[str] = ()
+    """What its code asks a tensor for that no guard covers, such as ``grad_fn``."""
+    sets: Sequence[str] = ()
+    """Variables and attributes that its code sets and others can see."""
+    written: bool = False
+    """The compiled program writes into the result."""
+    own_storage: bool = True
+    """The result is not state of the program, in which it may write on purpose."""
+    called_again: bool = False
+    """The compiled program was called a second time."""
+    second_call: str | None = None
+    """How its second call differs from eager."""
+    second_backward: str | None = None
+    """What the backward pass of the second call raised."""
     leaves_graph: bool = False
-    """The result is returned as it is, or taken over a graph break."""
+    """The result, or a view of it, is returned or taken over a graph break."""
     autograd: bool = False
     """The result carries autograd history."""
     mismatch: str | None = None
@@ -97,18 +111,22 @@ def _shown_wrong(e: Evidence) -> Finding | None:
             "compute it in the graph, without the mark",
         ),
         (
-            e.sizes if e.symbolic else None,
+            e.sizes if e.symbolic and not e.passed_on else None,
             "its answer depends on a size that the graph leaves open: {}",
             "use the size itself, without the mark",
         ),
         (
-            "its result carries autograd history" if e.autograd else None,
-            "{}, which the second backward finds freed",
+            e.second_backward,
+            "its result carries autograd history, and the second backward raised: {}",
             "return a leaf, or compute it in the graph",
         ),
         (
-            "an operation of the graph writes into it" if e.written_in_graph else None,
-            "its result is one tensor for all calls, and {}",
+            e.second_call or (None if e.called_again or not e.written else "the program writes into it")
+            if e.own_storage
+            else None,
+            "its result is one object for all calls, and the second call shows it: {}"
+            if e.second_call
+            else "its result is one object for all calls, and {}",
             "clone it, or make it in the graph",
         ),
         (e.draws and "it draws random numbers" or None, "{}, once for all calls", "pass the number in as an argument"),
@@ -142,7 +160,11 @@ def _holds_while(e: Evidence) -> Finding | None:
             "sound " + ("for this instance, " if e.owner_is_argument else "") + "while nothing changes in {}",
             "pass it in as an argument, or compile anew after a change",
         ),
-        (e.writes, "it changes {}, which now happens once a compile", "keep side effects out of it"),
+        (
+            e.writes or ", ".join(e.sets[:3]),
+            "it changes {}, which now happens once a compile",
+            "keep side effects out of it",
+        ),
         (e.failed, "asked again it raised {}", "take the mark off, or look why"),
         (
             ", ".join(e.library_calls[:3]) if e.library_calls else None,
@@ -150,9 +172,19 @@ def _holds_while(e: Evidence) -> Finding | None:
             "pass the value in as an argument if it may change",
         ),
         (
-            e.sizes if e.dynamic else None,
+            e.sizes if e.dynamic and not e.passed_on else None,
             "sound while sizes stay: {}; after another size Dynamo leaves the size open",
             "compile with dynamic=False, or use the size itself",
+        ),
+        (
+            "a size" if e.takes_tensor and e.asks_size and not e.passed_on and (e.dynamic or e.symbolic) else None,
+            "sound while sizes stay: it may ask for {}, and after another size Dynamo leaves the size open",
+            "compile with dynamic=False, or use the size itself",
+        ),
+        (
+            ", ".join(e.asks_tensor) if e.takes_tensor and e.asks_tensor else None,
+            "it asks a tensor for {}, which nobody guards",
+            "pass the answer in as an argument",
         ),
         (
             "its values" if e.takes_tensor and e.makes_nodes and not e.passed_on else None,
@@ -163,6 +195,16 @@ def _holds_while(e: Evidence) -> Finding | None:
             "another one gets this one's value" if e.owner_is_argument else None,
             "it is a method of an object that the program was given: {}",
             "pass the value in as an argument",
+        ),
+        (
+            "writes into its result" if e.written and e.own_storage else None,
+            "the program {}, which all calls share; the second call agreed with eager",
+            "clone it, or make it in the graph",
+        ),
+        (
+            "autograd history" if e.autograd else None,
+            "its result carries {}, which all calls share" + ("; the second backward passed" if e.called_again else ""),
+            "return a leaf, or compute it in the graph",
         ),
         (
             "leaves the graph" if e.leaves_graph and e.result != "number" else None,

@@ -19,7 +19,10 @@ from .readings import Expectation, Scope, UnreadableError, read
 from .record import Recorder
 from .seam import MarkedRead, is_wrapper
 
-__all__ = ["LiveAssumption", "dropped_guards", "folded_names", "function_of", "is_frame_of", "scope_of"]
+__all__ = [
+    "LiveAssumption", "dropped_guards", "folded_names", "function_of", "is_frame_of",
+    "readers_of", "scope_of",
+]  # fmt: skip
 
 _ABOUT_CODE = {
     "BUILTIN_MATCH", "CLASS_MATCH", "CLOSURE_MATCH", "DUPLICATE_INPUT", "EMPTY_NN_MODULE_HOOKS_DICT", "FUNCTION_MATCH",
@@ -93,22 +96,22 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
     names = folded_names(after)
     if not names:
         return []
-    kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
+    kept = {e.key for e in after.guard_entries}
+    unfiltered = {e.key for e in after.wanted_guards}
     returned = {id(raw.returned) for raw in after.folds}  # a returned container is guarded as what the fold gave
     live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))} & returned
-    owners = {e.guard.source: e.value for e in before.guard_entries}
+    owners = {e.guard.source: e.value for e in before.wanted_guards}
     results = [value for raw in after.folds for value in raw.tensors]
-    found: dict[tuple[str, str], LiveAssumption] = {}
-    for entry in before.guard_entries:
-        source = entry.guard.source
-        key = (entry.guard.type, source)
+    found: dict[Any, LiveAssumption] = {}
+    for entry in before.wanted_guards:
+        source, key = entry.guard.source, entry.key
         if key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
             continue
-        readers = [names[i] for i in _readers(entry, before) if i in names]
+        readers = [names[i] for i in readers_of(entry, before) if i in names]
         aliased = _shares(entry.value, results)
         if key in kept and not (readers and isinstance(entry.value, torch.Tensor) and not aliased):
             continue  # a kept guard on a tensor says nothing about what is in it
-        if not readers and _is_of_the_call(entry, top):
+        if not readers and key not in unfiltered and _is_of_the_call(entry, top):
             readers = list(names.values())  # who read it is not known: it may have been any of them
         functions = tuple(dict.fromkeys(readers))
         scope = scope_of(entry.frame, top)
@@ -124,9 +127,10 @@ def folded_names(after: Recorder) -> dict[int, str]:
 
 def _distinct(found: Iterable[LiveAssumption]) -> list[LiveAssumption]:
     """One for each value read: several guard types on one value say the same to a reader."""
-    rows: dict[tuple[tuple[str, ...], str, str], LiveAssumption] = {}
+    rows: dict[Any, LiveAssumption] = {}
     for assumption in found:
-        rows.setdefault((assumption.functions, assumption.source, assumption.expected.text), assumption)
+        where = id(assumption.scope.globals)
+        rows.setdefault((assumption.functions, assumption.source, assumption.expected.text, where), assumption)
     return list(rows.values())
 
 
@@ -185,11 +189,12 @@ def _inside(source: str) -> str:
     return match[1] if match else _owner(source)
 
 
-def _readers(entry: GuardEntry, before: Recorder) -> Iterator[int]:
+def readers_of(entry: GuardEntry, before: Recorder) -> Iterator[int]:
     """Ids of the marked functions that read a guard's value."""
     key = (entry.guard.type, entry.guard.source)
-    own = [r for r in before.reads if key in r.guards]
-    seen = own or [r for r in before.reads if _looked_at(entry.guard.source, r)]
+    reads = [r for r in before.reads if entry.frame is None or r.namespace is entry.frame.f_globals]
+    own = [r for r in reads if key in r.guards]
+    seen = own or [r for r in reads if _looked_at(entry.guard.source, r)]
     for found in seen:
         yield id(found.fn)
     if entry.frame is not None:

@@ -51,7 +51,7 @@ class _Copier:
         elif type(value) in (tuple, set):
             new = type(value)(self.copy(v, f"{name}[{i}]") for i, v in enumerate(value))
         elif isinstance(value, tuple) and hasattr(value, "_fields"):
-            new = type(value)(*(self.copy(v, f"{name}.{f}") for f, v in zip(value._fields, value, strict=True)))
+            new = type(value)(*(self.copy(v, f"{name}.{f}") for f, v in zip(value._fields, value, strict=False)))
         elif isinstance(value, dict):
             new = copy.copy(value)
             self.done[id(value)] = (value, new)
@@ -141,6 +141,8 @@ def kept_copy(value: Any, depth: int = 0) -> Any:
             return value
     if depth > 4:
         return value
+    if type(value).__name__ == "ndarray":
+        return value.copy()
     if type(value) in (list, tuple):
         return type(value)(kept_copy(v, depth + 1) for v in value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -21,6 +21,7 @@ __all__ = [
     "function_name",
     "storage_bytes",
     "tensors_in",
+    "version_of",
 ]
 
 _WIDTH = 80
@@ -96,6 +97,11 @@ def tensors_in(value: Any, depth: int = 0) -> list[torch.Tensor]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = [getattr(value, f.name, None) for f in dataclasses.fields(value)]
     return [tensor for item in list(items) for tensor in tensors_in(item, depth + 1)]
+
+
+def version_of(value: Any) -> int:
+    """How often a tensor has been written to; 0 for what does not count it."""
+    return value._version if isinstance(value, torch.Tensor) and not value.is_inference() else 0
 
 
 def storage_bytes(tensors: list[torch.Tensor]) -> int:

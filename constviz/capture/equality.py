@@ -26,7 +26,7 @@ def difference(expected: Any, actual: Any, *, exact: bool = False, depth: int = 
     if expected is actual:
         return None
     if isinstance(expected, (enum.Enum, *_CODE)) or isinstance(actual, (enum.Enum, *_CODE)):
-        return _said(expected, actual)
+        return None if same_function(expected, actual) else _said(expected, actual)
     if type(expected) is not type(actual):
         return _said(expected, actual)
     if depth < 6 and isinstance(expected, dict):
@@ -55,16 +55,43 @@ def _tensors(expected: torch.Tensor, actual: torch.Tensor, exact: bool) -> str |
     return None
 
 
+def same_function(one: Any, other: Any) -> bool:
+    """Whether both are made by one ``def`` or ``lambda``, and with it see the same: a fresh one for each call."""
+    if type(one) is not types.FunctionType or type(other) is not types.FunctionType:
+        return False
+    if one.__code__ is not other.__code__ or one.__globals__ is not other.__globals__:
+        return False
+    return difference(_seen_by(one), _seen_by(other), exact=True, depth=1) is None
+
+
+def _seen_by(fn: types.FunctionType) -> list[Any]:
+    try:
+        cells = [cell.cell_contents for cell in fn.__closure__ or ()]
+    except ValueError:  # not yet filled
+        cells = []
+    return [fn.__defaults__, fn.__kwdefaults__, cells]
+
+
 def _plain(expected: Any, actual: Any) -> str | None:
-    if isinstance(expected, float) and expected != expected and actual != actual:
+    if isinstance(expected, (float, complex)) and str(expected) == str(actual):  # NaN is itself
         return None
+    if isinstance(expected, (set, frozenset)):
+        same = sorted(map(_as_text, expected - actual)) == sorted(map(_as_text, actual - expected))
+        return None if same else _said(expected, actual)
     if getattr(type(expected), "__eq__", None) is object.__eq__:  # fresh objects of one class: nothing to compare
         return None
     try:
-        same = bool(expected == actual)
+        if type(expected).__name__ == "ndarray" and expected.dtype == actual.dtype and expected.shape == actual.shape:
+            same = expected.tobytes() == actual.tobytes() or bool((expected == actual).all())
+        else:
+            same = bool(expected == actual)
     except Exception:  # arrays and others whose == gives no single answer
         return None if describe(expected).text == describe(actual).text else _said(expected, actual)
     return None if same else _said(expected, actual)
+
+
+def _as_text(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}" if isinstance(value, (float, complex)) else f"{id(value)}"
 
 
 def _said(expected: Any, actual: Any) -> str:

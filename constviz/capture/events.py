@@ -47,6 +47,12 @@ class RawFold:
     marked: bool = True
     tensors: tuple[Any, ...] = ()
     """The tensors and arrays in the result, themselves."""
+    versions: tuple[int, ...] = ()
+    """How often each of them had been written to when the function returned it."""
+    fixed: bool = False
+    """All tensors it was given are constants of the graph: made in it, of nothing that differs between calls."""
+    leaves: bool = False
+    """The graph returns the result, or a view of it."""
     consumers: list[torch.fx.Node] = field(default_factory=list)
 
 
@@ -93,6 +99,17 @@ class GuardEntry:
     frame: Frame | None
     attribute: str | None = None
     """The attribute whose presence or absence it is about."""
+
+    @property
+    def key(self) -> tuple[str, str, object]:
+        """What it checks and where: a name means another thing in another module, or in another function."""
+        source = self.guard.source
+        place: object = None
+        if self.frame is not None and "L[" in source:
+            place = code_name(self.frame.code).removesuffix(" (resumed)")
+        elif self.frame is not None and "G[" in source:
+            place = id(self.frame.f_globals)
+        return self.guard.type, source, place
 
 
 def code_location(code: types.CodeType) -> Location:

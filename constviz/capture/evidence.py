@@ -6,14 +6,16 @@ import dis
 import enum
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from ..analysis.verdicts import Answers, Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
+from .again import Again
 from .assumptions import LiveAssumption, function_of
+from .bytecode import asks_for_size, unguarded_questions, writes_outside
 from .describe import tensors_in
 from .equality import difference
 from .events import RawFold
@@ -43,8 +45,11 @@ class FirstCall:
 
     eager: Variant
     eager_inputs: Any
+    before: Variant
     after: Variant
     after_inputs: Any
+    again: Again = field(default_factory=Again)
+    """What came of calling ``after`` once more."""
 
     def difference(self) -> str | None:
         """How ``after`` differs from eager; None if it does not, or did not get through."""
@@ -53,6 +58,9 @@ class FirstCall:
         found = difference(self.eager.output, self.after.output)
         if found is None and self.eager.needs_grad != self.after.needs_grad:
             found = "the result " + ("lost" if self.eager.needs_grad else "gained") + " its gradient"
+        if found is None and self.eager.aliases == self.before.aliases != self.after.aliases:
+            lost = len(self.eager.aliases) > len(self.after.aliases)
+            found = f"the result {'no longer shares' if lost else 'now shares'} memory with an input"
         if found is None:
             written = difference(list(self.eager_inputs[0]), list(self.after_inputs[0]))
             found = f"in an input, {written}" if written else None
@@ -85,6 +93,7 @@ def judged(
                 evidence,
                 mismatch=mismatch if fold.id in blamed else None,
                 unasked="" if ask else "probes were turned off",
+                **_came_of_it(fold, evidence, first.again),
             )
         verdict, reason, advice = judge(fold, evidence)
         kept = fold.reason if not reason or fold.outcome is not Outcome.FOLDED else f"{reason}; {advice}"
@@ -110,7 +119,7 @@ def _evidence(
         traced=is_traced(fn, saw_before),
         assumptions=list(dict.fromkeys(a.expression for a in assumptions)),
         library_calls=library_calls(fn),
-        takes_tensor=any(a.value.shape is not None for a in fold.arguments) or raw.given is None,
+        takes_tensor=not raw.fixed and (raw.given is None or bool(tensors_in([list(raw.given[0]), raw.given[1]]))),
         makes_nodes=any(found.nodes for found in saw_before.reads_of(fn)),
         symbolic=any(isinstance(d, str) for n in nodes for d in n.shape or ()),
         dynamic=options.dynamic is not False,
@@ -118,11 +127,25 @@ def _evidence(
         result=_kind(raw.returned),
         passed_on=raw.passed_on and raw.target is None,
         frozen=freezes_parameters(options),
-        written_in_graph=_written(nodes, holders) and not any(a.expected.aliased for a in assumptions),
-        leaves_graph=any(n.op == "output" and holders & set(n.inputs) for n in nodes),
+        asks_size=asks_for_size(fn),
+        asks_tensor=unguarded_questions(fn),
+        sets=writes_outside(fn),
+        own_storage=not any(a.expected.aliased for a in assumptions),
+        written=_written(nodes, holders),
+        leaves_graph=raw.leaves or any(n.op == "output" and holders & set(n.inputs) for n in nodes),
         autograd=any(t.grad_fn is not None for t in tensors),
         **vars(answers),
     )
+
+
+def _came_of_it(fold: Fold, evidence: Evidence, again: Again) -> dict[str, Any]:
+    """What the second call says about one fold."""
+    written = fold.position in again.written or evidence.written
+    if evidence.result == "number" or not again.made:
+        return {"written": written}
+    differs = again.difference if written or evidence.leaves_graph or not again.written else None
+    backward = again.backward if evidence.autograd else None
+    return {"written": written, "second_call": differs, "second_backward": backward, "called_again": True}
 
 
 def _blamed(after: Variant, saw: Recorder) -> set[str]:

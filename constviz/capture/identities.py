@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from ..model import Guard
-from .assumptions import LiveAssumption, folded_names, function_of, is_frame_of, scope_of
-from .events import GuardEntry
+from .assumptions import LiveAssumption, folded_names, function_of, is_frame_of, readers_of, scope_of
+from .events import Frame, GuardEntry
 from .reach import is_library, is_library_class, is_library_function
 from .readings import Scope, UnreadableError, read
 from .record import Recorder
@@ -22,6 +22,8 @@ __all__ = ["dropped_identities"]
 
 _ON_CODE = ("FUNCTION_MATCH", "CLOSURE_MATCH", "CLASS_MATCH", "BUILTIN_MATCH", "ID_MATCH")
 _ON_ABSENCE = ("HASATTR", "NO_HASATTR", "NOT_PRESENT_IN_GENERIC_DICT")
+_ON_VALUES = ("CONSTANT_MATCH", "EQUALS_MATCH")
+_NUMBERS = (int, float)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _PLAIN = (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type(None), torch.Tensor,
@@ -44,15 +46,14 @@ def dropped_identities(
     names = folded_names(after)
     if not names:
         return []
-    kept = {(e.guard.type, e.guard.source) for e in after.guard_entries}
+    kept = {e.key for e in after.guard_entries}
     for entry in after.guard_entries:
-        kept |= {(e.guard.type, e.guard.source) for e in _about_identity(entry, scope_of(entry.frame, top))}
-    found: dict[tuple[str, str], LiveAssumption] = {}
+        kept |= {e.key for e in _about_identity(entry, scope_of(entry.frame, top))}
+    found: dict[Any, LiveAssumption] = {}
     for entry, readers in _candidates(before, top):
         functions = tuple(dict.fromkeys(names[i] for i in readers if i in names))
-        key = (entry.guard.type, entry.guard.source)
-        if functions and key not in kept and key not in found:
-            found[key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), False)
+        if functions and entry.key not in kept and entry.key not in found:
+            found[entry.key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), False)
     sources = [a.source for a in (*known, *found.values())]
     return [a for a in found.values() if not _is_said_by(a, sources)]
 
@@ -68,16 +69,23 @@ def _is_said_by(assumption: LiveAssumption, sources: Sequence[str]) -> bool:
 
 def _candidates(before: Recorder, top: Any) -> Iterator[tuple[GuardEntry, list[int]]]:
     marked = [function_of(fn) for fn in before.marked.values()]
-    for entry in before.guard_entries:
+    entries = before.wanted_guards
+    by_value = {e.guard.source for e in entries if e.guard.type in _ON_VALUES}
+    for entry in entries:
         scope = scope_of(entry.frame, top)
+        if entry.guard.type == "TYPE_MATCH" and type(entry.value) in _NUMBERS and entry.guard.source not in by_value:
+            yield _left_open(entry.guard.source, entry.value, entry.frame), list(readers_of(entry, before))
         for about in _about_identity(entry, scope):
             if not any(about.value is fn for fn in marked):
                 yield about, _readers(entry, before)
-    guarded = [e.guard.source for e in before.guard_entries if e.guard.type not in ("TYPE_MATCH", "DUPLICATE_INPUT")]
+    guarded = [e.guard.source for e in entries if e.guard.type not in ("TYPE_MATCH", "DUPLICATE_INPUT")]
     for found in before.reads:
         for source in sorted(found.sources):
             if not any(source in other for other in guarded):
                 for entry in _keys(source, before, top):
+                    yield entry, [id(function_of(found.fn))]
+            if source not in by_value:
+                for entry in _symbolic(source, before, top):
                     yield entry, [id(function_of(found.fn))]
 
 
@@ -137,6 +145,22 @@ def _keys(source: str, before: Recorder, top: Any) -> Iterator[GuardEntry]:
             return
         except UnreadableError:
             continue
+
+
+def _left_open(source: str, value: Any, frame: Frame | None) -> GuardEntry:
+    """A number that Dynamo takes as an input of the graph, as it does with ``dynamic=True``: no guard is on it."""
+    return GuardEntry(Guard("UNGUARDED", source, "", source), value, True, frame)
+
+
+def _symbolic(source: str, before: Recorder, top: Any) -> Iterator[GuardEntry]:
+    for frame in before.frames:
+        try:
+            value = read(source, scope_of(frame, top))
+        except UnreadableError:
+            continue
+        if type(value) in _NUMBERS:
+            yield _left_open(source, value, frame)
+        return
 
 
 def _is_fixed_code(source: str, value: Any, scope: Scope) -> bool:

@@ -11,6 +11,7 @@ from .describe import function_name
 from .events import Frame, RawFold, definition_of, split_reason
 from .inert import inert_folds
 from .record import Recorder
+from .statistics import with_statistics
 
 __all__ = ["with_folds"]
 
@@ -51,7 +52,7 @@ def _rows(variant: Variant, recorder: Recorder) -> dict[int, Fold]:
                 location=raw.site.location,
                 definition=definition_of(raw.fn),
                 arguments=raw.arguments,
-                result=raw.result,
+                result=raw.result and with_statistics(raw.result, raw.answer),
                 reason=reason,
                 position=position,
             )
@@ -88,8 +89,10 @@ def _tied(graph: Graph, rows: dict[int, Fold], recorder: Recorder) -> Graph:
 def _tie(node: Node, rows: dict[int, Fold], recorder: Recorder) -> Node:
     if node.fold is None:
         return node
-    roots = [position for position in _roots(int(node.fold), recorder) if position in rows]
-    return replace(node, fold=rows[roots[0]].id if roots else None)
+    position = int(node.fold)
+    roots = [root for root in _roots(position, recorder) if root in rows]
+    value = node.value and with_statistics(node.value, recorder.folds[position].answer)
+    return replace(node, fold=rows[roots[0]].id if roots else None, value=value)
 
 
 def _roots(position: int, recorder: Recorder, depth: int = 0) -> Iterable[int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import itertools
 import random
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
 
 import torch
 
@@ -47,8 +50,9 @@ def _probe(raw: RawFold, state: Snapshot, assumptions: list[LiveAssumption]) -> 
     ambient = difference(raw.answer, first, exact=True)
     if ambient and not found["draws"] and difference(first, second, exact=True) is None:
         found["ambient"], found["repeat"] = ambient, None
-    found["values"] = _counterexample(raw, state, _other_values) or _counterexample(raw, state, _opposite_values)
-    found["sizes"] = _counterexample(raw, state, _other_size)
+    if not raw.fixed:
+        found["values"] = _counterexample(raw, state, _other_values)
+        found["sizes"] = _counterexample(raw, state, _other_sizes)
     return Answers(**found)
 
 
@@ -61,12 +65,11 @@ def _answer(fn: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]
     return fn(*given[0], **given[1])
 
 
-def _counterexample(raw: RawFold, state: Snapshot, change: Callable[[torch.Tensor], torch.Tensor | None]) -> str | None:
+def _counterexample(
+    raw: RawFold, state: Snapshot, change: Callable[[torch.Tensor], Iterable[torch.Tensor]]
+) -> str | None:
     args, kwargs = raw.given or ((), {})
-    for tensor in tensors_in([list(args), kwargs]):
-        other = change(tensor)
-        if other is None:
-            continue
+    for tensor, other in [(t, other) for t in tensors_in([list(args), kwargs]) for other in change(t)]:
         state.restore()
         given = _replaced((args, kwargs), tensor, other)
         try:
@@ -86,53 +89,67 @@ def _as_plain(value: Any) -> Any:
 def with_other_values(given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
     """The same arguments with other values in every tensor that can have some."""
     for tensor in tensors_in([list(given[0]), given[1]]):
-        other = _other_values(tensor)
-        if other is not None:
+        for other in itertools.islice(_other_values(tensor), 1):
             given = _replaced(given, tensor, other)
     return given
 
 
 def _replaced(given: Any, old: torch.Tensor, new: torch.Tensor) -> Any:
+    """The arguments with one tensor exchanged, wherever :func:`tensors_in` finds it."""
+
     def swap(value: Any) -> Any:
         if value is old:
             return new
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple, set, frozenset):
             return type(value)(swap(v) for v in value)
-        return {k: swap(v) for k, v in value.items()} if type(value) is dict else value
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(swap, value))
+        if isinstance(value, dict):
+            twin = copy.copy(value)
+            twin.update((k, swap(v)) for k, v in value.items())
+            return twin
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            twin = copy.copy(cast(Any, value))
+            for field in dataclasses.fields(value):
+                object.__setattr__(twin, field.name, swap(getattr(value, field.name, None)))
+            return twin
+        return value
 
     return tuple(swap(list(given[0]))), swap(dict(given[1]))
 
 
-def _other_values(tensor: torch.Tensor) -> torch.Tensor | None:
+def _other_values(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Larger ones, and some of the other sign: a function may ask whether something is positive."""
     with torch.no_grad():
         try:
             data = tensor.detach().clone()
-            other = ~data if data.dtype is torch.bool else data * 2 + 1
-            return other.to(data.dtype).requires_grad_(tensor.requires_grad)
+            if data.dtype is torch.bool:
+                yield (~data).requires_grad_(tensor.requires_grad)
+                return
+            for other in (data * 2 + 1, -data - 1) if data.numel() else ():
+                yield other.to(data.dtype).requires_grad_(tensor.requires_grad)
         except (RuntimeError, NotImplementedError, TypeError):
-            return None
+            return
 
 
-def _opposite_values(tensor: torch.Tensor) -> torch.Tensor | None:
-    """For a function that asks whether something is positive."""
-    if tensor.dtype is torch.bool or not tensor.numel():
-        return None
-    with torch.no_grad():
-        try:
-            return (-tensor.detach().clone() - 1).to(tensor.dtype).requires_grad_(tensor.requires_grad)
-        except (RuntimeError, NotImplementedError, TypeError):
-            return None
+_MANY = 1 << 20
+"""Elements up to which a tensor is made larger many times over."""
 
 
-def _other_size(tensor: torch.Tensor) -> torch.Tensor | None:
+def _other_sizes(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """One more along each dimension, many times as many along the first, and the same with other strides."""
     if tensor.dim() == 0 or tensor.numel() == 0 or type(tensor) is not torch.Tensor:
-        return None
+        return
     with torch.no_grad():
         try:
             data = tensor.detach()
-            return torch.cat([data, data[:1]]).requires_grad_(tensor.requires_grad)
+            others = [torch.cat([data, data.narrow(dim, 0, 1)], dim) for dim in range(data.dim())]
+            others += [torch.cat([data] * 64)] if data.numel() * 64 <= _MANY else []
+            others += [data.mT.contiguous().mT] if data.dim() > 1 else []
+            for other in others:
+                yield other.requires_grad_(tensor.requires_grad)
         except (RuntimeError, NotImplementedError):
-            return None
+            return
 
 
 def _written(raw: RawFold, given: Any, assumptions: list[LiveAssumption]) -> str | None:

@@ -15,11 +15,11 @@ import torch.fx
 from ..expressions import readable
 from ..model import Argument, Graph, GraphBreak, Guard
 from .copies import copy_inputs, kept_copy
-from .describe import brief, code_name, describe, tensors_in
+from .describe import brief, code_name, describe, tensors_in, version_of
 from .events import Frame, GuardEntry, InlinedCall, RawFold, first_line, split_reason
 from .graphs import from_fx
 from .modes import ambient_modes
-from .seam import MarkedRead, Site, fx_node, guarded_attribute, has_cache_entries, is_marked, realized
+from .seam import MarkedRead, Site, fx_node, guarded_attribute, has_cache_entries, is_alias, is_marked, realized
 
 __all__ = ["Recorder"]
 
@@ -46,6 +46,7 @@ class Recorder:
         self.graphs: list[Graph] = []
         self.breaks: list[GraphBreak] = []
         self._guards: dict[int, tuple[Any, list[GuardEntry]]] = {}
+        self._wanted: dict[int, tuple[Any, list[GuardEntry]]] = {}
         self.inlined_calls: list[InlinedCall] = []
         self.reads: list[MarkedRead] = []
         self.marked: dict[int, Any] = {}
@@ -93,8 +94,8 @@ class Recorder:
         self.marked.setdefault(id(fn), fn)
         return self._honoured(fn)
 
-    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any:
-        raw = RawFold(fn, site, marked=is_marked(fn))
+    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any], fixed: bool = False) -> Any:
+        raw = RawFold(fn, site, marked=is_marked(fn), fixed=fixed)
         position = len(self.folds)
         self.folds.append(raw)
         if self._active:
@@ -110,6 +111,7 @@ class Recorder:
             raw.answer = kept_copy(result)
             raw.passed_on = any(result is value for value in (*args, *kwargs.values()))
             raw.tensors = (result,) if type(result).__name__ == "ndarray" else tuple(tensors_in(result))
+            raw.versions = tuple(map(version_of, raw.tensors))
             return result
 
         try:
@@ -175,6 +177,10 @@ class Recorder:
         )
         for node in gm.graph.nodes:
             self._node_names[node] = node.name
+        returned = _returned(gm)
+        for target, position in mine.items():
+            held = next((_example(n) for n in gm.graph.nodes if n.op == "get_attr" and n.target == target), None)
+            self.folds[position].leaves = any(is_alias(held, value) for value in returned)
         if frame:
             frame.graphs.append(index)
         return self._backend(gm, example_inputs, **kwargs)
@@ -201,9 +207,11 @@ class Recorder:
         return [found for found in self.reads if found.fn is fn]
 
     def guards_built(self, manager: Any, entries: Sequence[Any]) -> None:
-        """The guards of one compiled frame.  With a guard filter of the user's the last call has what is left."""
+        """The guards of one compiled frame.  With a guard filter of the user's there is a second call, for the rest."""
         frame = self._active[-1] if self._active else None
-        self._guards[id(manager)] = (manager, [_guard(entry, frame) for entry in entries])
+        built = [_guard(entry, frame) for entry in entries]
+        self._wanted.setdefault(id(manager), (manager, built))
+        self._guards[id(manager)] = (manager, built)
 
     @property
     def kept_guards(self) -> tuple[Guard, ...]:
@@ -214,6 +222,20 @@ class Recorder:
     def guard_entries(self) -> tuple[GuardEntry, ...]:
         """The same with the live values they guard."""
         return tuple(entry for _, entries in self._guards.values() for entry in entries)
+
+    @property
+    def wanted_guards(self) -> tuple[GuardEntry, ...]:
+        """What Dynamo would guard without a guard filter of the user's."""
+        return tuple(entry for _, entries in self._wanted.values() for entry in entries)
+
+
+def _example(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def _returned(gm: torch.fx.GraphModule) -> list[Any]:
+    """Stand-ins for the tensors that a graph returns, as Dynamo computed with them."""
+    return [_example(node) for output in gm.graph.nodes if output.op == "output" for node in output.all_input_nodes]
 
 
 def _break_reason(frame: Frame | None, reason: Any) -> str | None:

@@ -22,6 +22,7 @@ from .seam import (
     CompileOptions,
     dynamo_state_kept,
     forget_code,
+    is_alias,
     isolated,
     nested_compiles_run_as,
     observing,
@@ -43,7 +44,13 @@ def run_eager(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant
     """
     with quiet(), torch.compiler.set_stance("force_eager"):
         output = unwrap(fn)(*args, **kwargs)
-    return Variant("eager", result=describe(output), needs_grad=_needs_grad(output), output=kept_copy(output))
+    return Variant(
+        "eager",
+        result=describe(output),
+        needs_grad=_needs_grad(output),
+        aliases=_aliases(output, (args, kwargs)),
+        output=kept_copy(output),
+    )
 
 
 @contextlib.contextmanager
@@ -71,19 +78,28 @@ def run_compiled(
     inputs: tuple[tuple[Any, ...], dict[str, Any]],
     options: CompileOptions,
     honoured: Callable[[Any], bool],
+    then: Callable[[Recorder, Callable[..., Any], Any], None] | None = None,
 ) -> tuple[Variant, Recorder]:
     """Compile and call ``fn`` once, honouring the marks for which ``honoured`` is true.
 
     A failure of the compiled program is a result: ``Variant.error``.  Interrupts pass through.  The recorder holds
     what the folds of the variant are made from; the variant itself has none yet.
+
+    Args:
+        then: called after a call that did not fail, while the compiled code lives, with the recorder, the way to
+            call it, and what the call returned.
     """
-    output, failure = None, None
+    output, failure, result, kept = None, None, None, None
     with compiled_beside(fn, options, honoured) as (recorder, call):
         try:
             output = call(*inputs)
         except Exception as error:
             failure = _failure(error)
             recorder.error = error
+        else:
+            result, kept = describe(output), kept_copy(output)
+            if then is not None:
+                then(recorder, call, output)
     variant = Variant(
         name,
         graphs=tuple(recorder.graphs),
@@ -92,9 +108,10 @@ def run_compiled(
         skipped=tuple(_skipped(recorder)),
         compile_s=recorder.compile_s,
         error=failure,
-        result=None if failure else describe(output),
+        result=result,
         needs_grad=_needs_grad(output),
-        output=kept_copy(output),
+        aliases=_aliases(output, inputs),
+        output=kept,
     )
     return variant, recorder
 
@@ -166,6 +183,11 @@ def _is_torchs(file: str) -> bool:
 
 def _is_ours(file: str) -> bool:
     return file.startswith("<") or _is_torchs(file) or os.path.realpath(file).startswith(_HERE + os.sep)
+
+
+def _aliases(output: Any, inputs: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[int, int], ...]:
+    given = list(enumerate(tensors_in([list(inputs[0]), inputs[1]])))
+    return tuple((i, j) for i, one in enumerate(tensors_in(output)) for j, other in given if is_alias(one, other))
 
 
 def _needs_grad(output: Any) -> bool:

@@ -32,6 +32,7 @@ from .tracing import (
     fx_node,
     guarded_attribute,
     has_own_mark,
+    is_alias,
     is_marked,
     is_wrapper,
     observing,
@@ -41,9 +42,9 @@ from .tracing import (
 __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "MarkedRead", "Site", "Watch", "compiled_code_runs",
     "compiled_parts", "drop_entries", "dynamo_state_kept", "entries", "forget_code", "freezes_parameters",
-    "fx_node", "guarded_attribute", "has_cache_entries", "has_own_mark", "is_listening", "is_marked", "is_wrapper",
-    "isolated", "listen", "nested_compiles_run_as", "observing", "options_for", "realized", "release_names",
-    "stop_listening", "unwrap", "watch_calls", "with_resumed",
+    "fx_node", "guarded_attribute", "has_cache_entries", "has_own_mark", "is_alias", "is_listening", "is_marked",
+    "is_wrapper", "isolated", "listen", "nested_compiles_run_as", "observing", "options_for", "realized",
+    "release_names", "stop_listening", "unwrap", "watch_calls", "with_resumed",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (
@@ -80,6 +81,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.variables.functions.invoke_and_store_as_constant",
     "torch._dynamo.variables.nn_module.invoke_and_store_as_constant",
     "torch._inductor.config.freezing",
+    "torch._C._is_alias_of",
     "torch._C._dynamo.eval_frame._debug_get_cache_entry_list",
     "torch._C._dynamo.eval_frame.reset_code",
     "torch._C._dynamo.eval_frame.set_code_exec_strategy",

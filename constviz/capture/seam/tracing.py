@@ -22,6 +22,7 @@ __all__ = [
     "fx_node",
     "guarded_attribute",
     "has_own_mark",
+    "is_alias",
     "is_marked",
     "is_wrapper",
     "observing",
@@ -71,6 +72,8 @@ class MarkedRead:
     """False if Dynamo could not trace it to the end."""
     nodes: int
     """How many graph nodes it made; none means that it computed nothing on tensors."""
+    namespace: Any = None
+    """The globals of the compiled frame: those that a ``G[...]`` in its guards is about."""
 
 
 class FrameRecord(Protocol):
@@ -88,7 +91,7 @@ class Observer(Protocol):
     ) -> contextlib.AbstractContextManager[Any]: ...
     def attempt(self, output_graph: Any) -> None: ...
     def honours(self, fn: Any) -> bool: ...
-    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any]) -> Any: ...
+    def fold(self, site: Site, fn: Any, call: Callable[[Any], Any], fixed: bool) -> Any: ...
     def inlined(self, site: Site, code: types.CodeType, fn: Any, owner: Any) -> None: ...
     def read(self, found: MarkedRead) -> None: ...
     def graph_break(self, site: Site, message: str) -> None: ...
@@ -127,6 +130,55 @@ def guarded_attribute(guard: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def is_alias(one: Any, other: Any) -> bool:
+    """Whether two tensors, fake ones too, share their memory."""
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
+    try:
+        return bool(vars(torch._C)["_is_alias_of"](one, other))
+    except (RuntimeError, NotImplementedError):  # sparse and others without storage
+        return False
+
+
+def _is_fixed(variables: Any) -> bool:
+    """Whether some of these are tensors, and all of those are computed from nothing that differs between calls."""
+    nodes = [node for variable in variables if (node := fx_node(variable)) is not None]
+    seen: set[torch.fx.Node] = set()
+    todo = list(nodes)
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op not in ("call_function", "call_method") or not _is_pure(node.target):
+            return False
+        todo += node.all_input_nodes
+    return bool(nodes)
+
+
+_FACTORIES = {"arange", "eye", "full", "linspace", "logspace", "ones", "scalar_tensor", "tensor", "zeros"}
+_ARITHMETIC = {
+    "add",
+    "div",
+    "floordiv",
+    "mod",
+    "mul",
+    "neg",
+    "pow",
+    "reshape",
+    "sub",
+    "sum",
+    "t",
+    "to",
+    "truediv",
+    "view",
+}
+
+
+def _is_pure(target: Any) -> bool:
+    return str(getattr(target, "__name__", target)) in _FACTORIES | _ARITHMETIC
+
+
 def fx_node(variable: Any) -> torch.fx.Node | None:
     """The graph node behind one of Dynamo's variables, if it has one."""
     proxy = getattr(variable, "proxy", None)
@@ -148,7 +200,8 @@ def observing(observer: Observer) -> Iterator[None]:
             self.is_constant = False
 
     def invoke(original: Any, tx: Any, fn: Any, name: str, args: Any, kwargs: Any) -> Any:
-        return observer.fold(_site(tx), fn, lambda spy: original(tx, spy, name, args, kwargs))
+        fixed = _is_fixed([*args, *kwargs.values()])
+        return observer.fold(_site(tx), fn, lambda spy: original(tx, spy, name, args, kwargs), fixed)
 
     def inline(original: Any, parent: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         owner = getattr(getattr(func, "obj", None), "value", None)
@@ -167,7 +220,8 @@ def observing(observer: Observer) -> Iterator[None]:
         finally:
             new = {(guard.create_fn_name(), guard.name) for guard in parent.output.guards if guard not in known}
             outer |= windows.pop()
-            observer.read(MarkedRead(fn, frozenset(new), frozenset(sources), traced, _calls(graph) - made))
+            nodes, namespace = _calls(graph) - made, parent.output.root_tx.f_globals
+            observer.read(MarkedRead(fn, frozenset(new), frozenset(sources), traced, nodes, namespace))
 
     def build(original: Any, tx: Any, value: Any, source: Any = None, *args: Any, **kwargs: Any) -> Any:
         # a number is guarded when it is used, often after its reader has returned: note who first named it
