@@ -1,17 +1,17 @@
-"""One drawing for the front end: a light SVG, and what each box in it is."""
+"""Drawings for the front end: a light SVG, and what each box in it is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .dot import draw
 from .labels import clean
-from .layout import svg
+from .layout import svg, svgs
 from .scene import Box, Frame, Plan, Scene
 
-__all__ = ["drawing", "slim"]
+__all__ = ["drawing", "drawings", "slim"]
 
 _TIP = 120  # characters of one line of a tooltip
 _TITLE = re.compile(r'(<g id="[^"]*" class="(?:node|cluster|graph)[^"]*"[^>]*>)\n<title>[^<]*</title>')
@@ -25,9 +25,7 @@ _HUNDREDTHS = re.compile(r"(\.\d)\d+")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def drawing(
-    plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: str = "", inner_of: str = ""
-) -> dict[str, Any]:
+def drawing(plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: str = "") -> dict[str, Any]:
     """What the front end needs to show one scene, as JSON.
 
     Args:
@@ -36,22 +34,38 @@ def drawing(
         stage: the name of the stage shown.
         serial: the number of this drawing.
         anchor: the box that should not move on the screen.
-        inner_of: the key of the group whose inside this is.
 
     Raises:
         LayoutError: no engine can draw it.
     """
+    frames = {frame.group: clean(frame.name) for frame in _frames(content.root)}
+    told = {"serial": serial, "stage": stage, "svg": slim(svg(_source(content))), "frames": frames, "anchor": anchor}
+    return told | _parts(plan, content) | {"inner_of": ""}
+
+
+def drawings(plan: Plan, contents: Sequence[tuple[str, Scene]], *, stage: str) -> list[dict[str, Any]]:
+    """Drawings of groups' insides, by the groups' keys.  Their frames cannot be closed.
+
+    Raises:
+        LayoutError: the engine failed on one of them.
+    """
+    texts = svgs([_source(content) for _, content in contents])
+    told = {"serial": 0, "stage": stage, "frames": {}, "anchor": ""}
+    return [
+        told | {"svg": slim(text), "inner_of": key} | _parts(plan, content)
+        for text, (key, content) in zip(texts, contents, strict=True)
+    ]
+
+
+def _source(content: Scene) -> str:
+    return str(draw(content, legend=False, live=True).source)
+
+
+def _parts(plan: Plan, content: Scene) -> dict[str, Any]:
     partners = _partners(plan, content)
-    frames = {} if inner_of else {frame.group: clean(frame.name) for frame in _frames(content.root)}
     return {
-        "serial": serial,
-        "stage": stage,
-        "svg": slim(svg(draw(content, legend=False, live=True).source)),
         "boxes": {box.id: _box(box, partners.get(box.id, [])) for box in content.root.boxes()},
-        "frames": frames,
         "lines": [[line.source, line.target, line.before, line.after, line.stands_for] for line in content.lines],
-        "anchor": anchor,
-        "inner_of": inner_of,
     }
 
 

@@ -8,14 +8,16 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 from graphviz.backend import execute  # type: ignore[import-untyped]
 
-__all__ = ["LayoutError", "engines", "svg"]
+__all__ = ["LayoutError", "engines", "svg", "svgs"]
 
 _TIMEOUT = 120.0  # seconds; a graph of 150 boxes takes 0.05
 _ID = re.compile(r'(<[A-Za-z][^<>]*?\sid=")([^"]*)"')
 _REFERENCE = re.compile(r'(href="#|url\(#)([^")]*)')
+_SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 _NAN = re.compile(r'(?:[\s",(=]|^)-?nan\b')
 
 
@@ -49,7 +51,25 @@ def svg(source: str, *, prefix: str = "") -> str:
     problems = []
     for engine in engines():
         try:
-            return _with_prefix(_strip(_run(engine, source)), prefix)
+            return _with_prefix(_strip(_checked(_run(engine, source))), prefix)
+        except _EngineError as error:
+            problems.append(f"{os.path.basename(engine)}: {error}")
+    raise LayoutError("; ".join(problems) or "no Graphviz found", source)
+
+
+def svgs(sources: Sequence[str]) -> list[str]:
+    """Lay out many small graphs in one run of the engine, which takes longer to start than to draw one.
+
+    Raises:
+        LayoutError: no engine is there, or all fail on one of these graphs.
+    """
+    problems, source = [], "\n".join(sources)
+    for engine in engines():
+        try:
+            found = _SVG.findall(_run(engine, source))
+            if len(found) == len(sources):
+                return [_strip(_checked(text)) for text in found]
+            problems.append(f"{os.path.basename(engine)}: {len(found)} pictures of {len(sources)} graphs")
         except _EngineError as error:
             problems.append(f"{os.path.basename(engine)}: {error}")
     raise LayoutError("; ".join(problems) or "no Graphviz found", source)
@@ -87,7 +107,10 @@ def _run(engine: str, source: str) -> str:
         raise _EngineError(_first_line(error.stderr) or f"exit code {error.returncode}") from None
     except (execute.ExecutableNotFound, OSError, subprocess.TimeoutExpired, UnicodeError) as error:
         raise _EngineError(_first_line(str(error))) from None
-    text = str(done.stdout)
+    return str(done.stdout)
+
+
+def _checked(text: str) -> str:
     if "<svg" not in text or _NAN.search(text):
         raise _EngineError("no usable picture")
     try:

@@ -7,22 +7,16 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.diff import diff
 from ..model import Comparison
-from .details import Details
-from .drawing import drawing
 from .opening import Opening
 from .payload import payload, picture_name, plain, stages, weight
-from .scene import Plan
-from .searching import Entry, find, index
+from .searching import find
+from .stage import Stage, UnknownNodeError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["START", "STATE", "Cancelled", "Progress", "Refold", "Session"]
-
-START = 100
-"""The most boxes at first.  A saved notebook holds that drawing, so it should not take much room."""
+__all__ = ["STATE", "Cancelled", "Progress", "Refold", "Session"]
 
 STATE = 180_000
 """The most bytes of data and drawing at first, in a saved notebook; the scripts take 85,000 more."""
@@ -82,7 +76,7 @@ class Session:
         self._lock = threading.RLock()
         self._progress: Progress | None = None
         self._started = False
-        self._stages: dict[str, _Stage] = {}
+        self._stages: dict[str, Stage] = {}
         self._picture = picture_name(comparison)
         self._serial = 0
         self.selected = ""
@@ -108,7 +102,7 @@ class Session:
             # a capture takes long, and must not keep others from being answered
             with contextlib.nullcontext() if handler == self._fold else self._lock:
                 answer = handler(message)
-        except _Refusal as refusal:
+        except (_RefusalError, UnknownNodeError) as refusal:
             return {"error": str(refusal)}
         except Exception as error:  # a front end that gets no answer waits for one
             return {"error": _told(error)}
@@ -130,7 +124,7 @@ class Session:
     def _toggle(self, message: Mapping[str, Any]) -> None:
         stage, key = self._stage, message.get("group")
         if key not in stage.plan.tree.groups:
-            raise _Refusal("there is no such group in this graph")
+            raise _RefusalError("there is no such group in this graph")
         opening = stage.opening.copy()
         opening.toggle(str(key))
         self._redraw(opening, str(key))
@@ -150,30 +144,25 @@ class Session:
     def _show_stage(self, message: Mapping[str, Any]) -> None:
         name = message.get("stage")
         if name not in stages(self.comparison):
-            raise _Refusal("there are no graphs of that stage")
+            raise _RefusalError("there are no graphs of that stage")
         self._show(*self._shown(self.comparison, self._stages, str(name)))
 
-    def _redraw(self, opening: Opening, key: str | None = None, item: str | None = None) -> None:
-        view = self._drawn(self._stage, opening, key, item)
+    def _redraw(self, opening: Opening, group: str | None = None, item: str | None = None) -> None:
+        view = self._drawn(self._stage, opening, group, item)
         self._stage.opening, self.view = opening, view  # after the drawing, which may fail
         self._publish({"view": view})
 
     def _drawn(
-        self, stage: _Stage, opening: Opening, key: str | None = None, item: str | None = None
+        self, stage: Stage, opening: Opening, group: str | None = None, item: str | None = None
     ) -> dict[str, Any]:
-        content = stage.plan.scene(opening.keys, opening.asked)
-        if key is not None:
-            item = next(stage.plan.tree.groups[key].items(), None)
-        anchor = content.where.get(item, "") if item is not None else ""
         self._serial += 1
-        view: dict[str, Any] = plain(drawing(stage.plan, content, stage=stage.name, serial=self._serial, anchor=anchor))
-        return view
+        return stage.draw(opening, self._serial, group, item)
 
     def _shown(
-        self, comparison: Comparison, known: dict[str, _Stage], name: str
-    ) -> tuple[_Stage, dict[str, Any], dict[str, Any]]:
+        self, comparison: Comparison, known: dict[str, Stage], name: str
+    ) -> tuple[Stage, dict[str, Any], dict[str, Any]]:
         """A stage as it was left, or as it is at first."""
-        stage = known.get(name) or _Stage(comparison, name)
+        stage = known.get(name) or Stage(comparison, name)
         view = self._drawn(stage, stage.opening)
         room = STATE - weight(view)
         can_fold = self._refold is not None
@@ -182,9 +171,9 @@ class Session:
         known[name] = stage
         return stage, view, data
 
-    def _show(self, stage: _Stage, view: dict[str, Any], data: dict[str, Any]) -> None:
+    def _show(self, stage: Stage, view: dict[str, Any], data: dict[str, Any]) -> None:
         self._stage, self.view, self.data = stage, view, data
-        if self.selected not in stage.names:
+        if self.selected not in stage:
             self.selected = ""
         self._publish({"data": data, "view": view, "selected": self.selected})
 
@@ -192,16 +181,16 @@ class Session:
 
     def _fold(self, message: Mapping[str, Any]) -> None:
         if self._refold is None:
-            raise _Refusal("a report that was loaded from a file cannot be captured again")
+            raise _RefusalError("a report that was loaded from a file cannot be captured again")
         names = message.get("names")
         progress = Progress(lambda text: self._say(progress, text))
         with self._lock:
             if self._progress is not None:
-                raise _Refusal("a capture is still running: cancel it first")
+                raise _RefusalError("a capture is still running: cancel it first")
             if not isinstance(names, (list, tuple)) or not {mark.function for mark in self.comparison.marks} >= {
                 *names
             }:
-                raise _Refusal("there are no such marked functions")
+                raise _RefusalError("there are no such marked functions")
             self._progress, self._started = progress, False
             self._tell(busy=True, text="capturing again…")
         try:
@@ -220,7 +209,7 @@ class Session:
             comparison = refold(names, progress)
             with self._lock:
                 progress("drawing…")
-                known: dict[str, _Stage] = {}
+                known: dict[str, Stage] = {}
                 name = self._stage.name if self._stage.name in stages(comparison) else stages(comparison)[0]
                 shown = self._shown(comparison, known, name)
                 self.comparison, self._stages = comparison, known
@@ -257,45 +246,8 @@ class Session:
         self._publish({"status": self.status})
 
 
-class _Refusal(Exception):
+class _RefusalError(Exception):
     """A message that asks for what is not there."""
-
-
-class _Stage:
-    """The diff of one stage, and how it is shown."""
-
-    def __init__(self, comparison: Comparison, name: str) -> None:
-        self.name = name
-        variants = comparison.variants
-        self.plan = Plan(diff(variants.get("before"), variants.get("after"), name), START, brief=True)
-        self.details = Details(comparison, self.plan)
-        self.opening = self.first()
-        self.names = {plain(known): known for known in (*self.plan.diff.order, *self.plan.nodes)}
-        self._entries: dict[str, Entry] | None = None
-
-    def first(self) -> Opening:
-        """The groups that are open at first."""
-        return Opening(self.plan.tree, START)
-
-    @property
-    def entries(self) -> dict[str, Entry]:
-        """What can be searched, made when it is first asked for."""
-        if self._entries is None:
-            self._entries = index(self.plan)
-        return self._entries
-
-    def known(self, name: object) -> str:
-        """The diff's own id for what the front end calls a node."""
-        found = self.names.get(name) if isinstance(name, str) else None
-        if found is None:
-            raise _Refusal("there is no such node in this graph")
-        return found
-
-    def boxed(self, name: str) -> str | None:
-        """The node that a box is drawn for: a parameter has none, but a node that reads it has."""
-        if name not in self.plan.hidden:
-            return name
-        return next((user for user in self.plan.users.get(name, ()) if user not in self.plan.hidden), None)
 
 
 def _told(error: BaseException) -> str:
