@@ -54,6 +54,9 @@ def dropped_identities(
         functions = tuple(dict.fromkeys(names[i] for i in readers if i in names))
         if functions and entry.key not in kept and entry.key not in found:
             found[entry.key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), False)
+    for entry, fn in _defaults(before, after):
+        if not any(a.source.startswith(entry.guard.source) for a in known):
+            found[entry.key] = LiveAssumption((names[id(fn)],), entry, scope_of(entry.frame, top), False)
     sources = [a.source for a in (*known, *found.values())]
     return [a for a in found.values() if not _is_said_by(a, sources)]
 
@@ -145,6 +148,22 @@ def _keys(source: str, before: Recorder, top: Any) -> Iterator[GuardEntry]:
             return
         except UnreadableError:
             continue
+
+
+def _defaults(before: Recorder, after: Recorder) -> Iterator[tuple[GuardEntry, Any]]:
+    """The defaults that folds were called with.  PyTorch 2.11 does not guard them by value."""
+    for raw in after.folds:
+        fn = function_of(raw.fn)
+        if not raw.marked or raw.error is not None or not getattr(fn, "__defaults__", None):
+            continue
+        code, given = fn.__code__, {argument.name for argument in raw.arguments}
+        first = code.co_argcount - len(fn.__defaults__)
+        for entry in before.wanted_guards:
+            if entry.value is fn and entry.guard.type in _ON_CODE:
+                for i, name in enumerate(code.co_varnames[first : code.co_argcount]):
+                    if name not in given:
+                        source = f"{entry.guard.source}.__defaults__[{i}]"
+                        yield _left_open(source, fn.__defaults__[i], entry.frame), fn
 
 
 def _left_open(source: str, value: Any, frame: Frame | None) -> GuardEntry:
