@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constviz.display.collapse import Group, Item, collapse
+from constviz.display.opening import Opening
 
 
 def chain(count, path, hot=()):
@@ -150,3 +151,87 @@ def test_twenty_thousand_nodes(modules):
     opened = tree.start()
     assert time.process_time() - start < 2
     assert len(list(boxes(tree, opened))) <= 150
+
+
+class TestOpening:
+    """Ten layers of ten parts of ten nodes, and ``x``."""
+
+    ITEMS = chain(1000, lambda k: (f"layer{k // 100}", f"part{k // 10 % 10}"))
+
+    def test_keys_are_places(self):
+        tree = collapse(self.ITEMS)
+        assert [tree.groups[key].name for key in ("1", "1.0", "10.9")] == ["layer0", "part0", "part9"]
+        assert tree.above("n999") == ["10", "10.9"]
+        assert tree.above("x") == []
+
+    def test_toggle_opens_and_closes(self):
+        tree = collapse(self.ITEMS)
+        opening = Opening(tree, budget=11)
+        assert tree.boxes(opening.keys) == 11
+        opening.toggle("3")
+        assert (opening.keys, opening.asked, tree.boxes(opening.keys)) == ({"3"}, {"3"}, 20)
+        opening.toggle("3")
+        assert (opening.keys, opening.asked) == (set(), set())
+
+    def test_what_is_open_inside_stays_open(self):
+        tree = collapse(self.ITEMS)
+        opening = Opening(tree, budget=11)
+        for key in ("3", "3.1", "3"):
+            opening.toggle(key)
+        assert tree.boxes(opening.keys) == 11
+        opening.toggle("3")
+        assert tree.boxes(opening.keys) == 29
+
+    def test_a_group_alone_in_another_opens_with_it(self):
+        tree = collapse(chain(20, lambda k: ("outer", "inner")))
+        opening = Opening(tree, budget=2)
+        assert opening.keys == {"1"}  # which takes no more room than when it is closed
+        opening.toggle("1")
+        opening.toggle("1")
+        assert (opening.keys, opening.asked) == ({"1", "1.0"}, {"1"})
+
+    def test_the_least_recently_opened_closes(self):
+        tree = collapse(self.ITEMS)
+        opening = Opening(tree, budget=11, live=38)  # three layers at a time
+        for key in ("1", "2", "3", "4"):
+            opening.toggle(key)
+        assert opening.keys == {"2", "3", "4"}
+        opening.toggle("2.5")  # 2 was used again, so 3 goes
+        assert opening.keys == {"2", "2.5", "4"}
+        assert opening.asked == {"2", "2.5", "4"}
+
+    def test_what_the_budget_opened_goes_first(self):
+        tree = collapse(self.ITEMS)
+        opening = Opening(tree, budget=38, live=38)
+        assert opening.keys == {"1", "2", "3"}
+        opening.toggle("9")
+        assert opening.keys == {"1", "2", "9"}
+
+    def test_reveal_opens_all_that_hides(self):
+        tree = collapse(self.ITEMS)
+        opening = Opening(tree, budget=11)
+        assert opening.reveal("n456")
+        assert opening.keys == {"5", "5.5"}
+        assert "n456" in list(boxes(tree, opening.keys))
+        assert not opening.reveal("n456")
+        with pytest.raises(KeyError):
+            opening.reveal("nothing")
+
+    def test_a_copy_is_apart(self):
+        opening = Opening(collapse(self.ITEMS), budget=11)
+        other = opening.copy()
+        other.toggle("1")
+        assert (opening.keys, other.keys) == (set(), {"1"})
+
+
+@given(programs(), st.lists(st.integers(0, 50), max_size=12), st.integers(1, 12))
+def test_any_opening_shows_every_item_once(items, steps, live):
+    tree = collapse(items)
+    opening = Opening(tree, budget=1, live=live)
+    for step in steps:
+        if tree.groups:
+            opening.toggle(sorted(tree.groups)[step % len(tree.groups)])
+    owner = owners(tree, opening.keys)
+    assert set(owner) == {item.id for item in items}
+    assert is_acyclic(items, owner)
+    assert opening.asked <= opening.keys

@@ -46,13 +46,15 @@ def drawing(plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: 
 def drawings(plan: Plan, contents: Sequence[tuple[str, Scene]], *, stage: str) -> list[dict[str, Any]]:
     """Drawings of groups' insides, by the groups' keys.  Their frames cannot be closed.
 
+    Boxes around the group have size 0: they belong elsewhere.
+
     Raises:
         LayoutError: the engine failed on one of them.
     """
     texts = svgs([_source(content) for _, content in contents])
     told = {"serial": 0, "stage": stage, "frames": {}, "anchor": ""}
     return [
-        told | {"svg": slim(text), "inner_of": key} | _parts(plan, content)
+        told | {"svg": slim(text), "inner_of": key} | _parts(plan, content, alone=True)
         for text, (key, content) in zip(texts, contents, strict=True)
     ]
 
@@ -61,10 +63,11 @@ def _source(content: Scene) -> str:
     return str(draw(content, legend=False, live=True).source)
 
 
-def _parts(plan: Plan, content: Scene) -> dict[str, Any]:
+def _parts(plan: Plan, content: Scene, *, alone: bool = False) -> dict[str, Any]:
     partners = _partners(plan, content)
+    around = {child.id for child in content.root.children if alone and isinstance(child, Box)}
     return {
-        "boxes": {box.id: _box(box, partners.get(box.id, [])) for box in content.root.boxes()},
+        "boxes": {box.id: _box(box, partners.get(box.id, []), box.id in around) for box in content.root.boxes()},
         "lines": [[line.source, line.target, line.before, line.after, line.stands_for] for line in content.lines],
     }
 
@@ -108,7 +111,7 @@ def _one_path(match: re.Match[str]) -> str:
     return f'<path fill="none"{match[1]} d="{pieces}"/>'
 
 
-def _box(box: Box, partners: list[str]) -> dict[str, Any]:
+def _box(box: Box, partners: list[str], is_around: bool) -> dict[str, Any]:
     return {
         "kind": box.kind,
         "status": str(box.status),
@@ -118,7 +121,7 @@ def _box(box: Box, partners: list[str]) -> dict[str, Any]:
         "tip": [line if len(line) <= _TIP else line[: _TIP - 1] + "…" for line in map(clean, box.tooltip)],
         "node": box.members[0] if box.kind != "group" else None,
         "group": box.group or None,
-        "size": len(box.members),
+        "size": 0 if is_around else len(box.members),
         "partners": partners,
     }
 
