@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .dot import draw
@@ -25,7 +25,9 @@ _HUNDREDTHS = re.compile(r"(\.\d)\d+")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def drawing(plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: str = "") -> dict[str, Any]:
+def drawing(
+    plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: str = "", inner_of: str = ""
+) -> dict[str, Any]:
     """What the front end needs to show one scene, as JSON.
 
     Args:
@@ -34,41 +36,42 @@ def drawing(plan: Plan, content: Scene, *, stage: str, serial: int = 0, anchor: 
         stage: the name of the stage shown.
         serial: the number of this drawing.
         anchor: the box that should not move on the screen.
+        inner_of: the key of the group whose inside this is.  Its frames cannot be closed, and the boxes around it
+            have size 0: they belong elsewhere.
 
     Raises:
         LayoutError: no engine can draw it.
     """
-    frames = {frame.group: clean(frame.name) for frame in _frames(content.root)}
-    told = {"serial": serial, "stage": stage, "svg": slim(svg(_source(content))), "frames": frames, "anchor": anchor}
-    return told | _parts(plan, content) | {"inner_of": ""}
+    return _told(plan, content, svg(_source(content)), stage, serial, anchor, inner_of)
 
 
-def drawings(plan: Plan, contents: Sequence[tuple[str, Scene]], *, stage: str) -> list[dict[str, Any]]:
-    """Drawings of groups' insides, by the groups' keys.  Their frames cannot be closed.
-
-    Boxes around the group have size 0: they belong elsewhere.
+def drawings(plan: Plan, contents: Mapping[str, Scene], *, stage: str) -> list[dict[str, Any]]:
+    """Drawings of groups' insides, by the groups' keys: all in one run of the engine.
 
     Raises:
         LayoutError: the engine failed on one of them.
     """
-    texts = svgs([_source(content) for _, content in contents])
-    told = {"serial": 0, "stage": stage, "frames": {}, "anchor": ""}
-    return [
-        told | {"svg": slim(text), "inner_of": key} | _parts(plan, content, alone=True)
-        for text, (key, content) in zip(texts, contents, strict=True)
-    ]
+    texts = svgs([_source(content) for content in contents.values()])
+    parts = zip(texts, contents.items(), strict=True)
+    return [_told(plan, content, text, stage, 0, "", key) for text, (key, content) in parts]
 
 
 def _source(content: Scene) -> str:
     return str(draw(content, legend=False, live=True).source)
 
 
-def _parts(plan: Plan, content: Scene, *, alone: bool = False) -> dict[str, Any]:
+def _told(plan: Plan, content: Scene, text: str, stage: str, serial: int, anchor: str, inner_of: str) -> dict[str, Any]:
     partners = _partners(plan, content)
-    around = {child.id for child in content.root.children if alone and isinstance(child, Box)}
+    around = {child.id for child in content.root.children if inner_of and isinstance(child, Box)}
     return {
+        "serial": serial,
+        "stage": stage,
+        "svg": slim(text),
         "boxes": {box.id: _box(box, partners.get(box.id, []), box.id in around) for box in content.root.boxes()},
+        "frames": {} if inner_of else {frame.group: clean(frame.name) for frame in _frames(content.root)},
         "lines": [[line.source, line.target, line.before, line.after, line.stands_for] for line in content.lines],
+        "anchor": anchor,
+        "inner_of": inner_of,
     }
 
 

@@ -28,7 +28,7 @@ def insides(stage: Stage, room: int) -> dict[str, dict[str, str]]:
     for k in range(0, len(keys), _AT_ONCE):
         part = keys[k : k + _AT_ONCE]
         try:
-            drawn = drawings(stage.plan, [(key, stage.plan.inside(key)) for key in part], stage=stage.name)
+            drawn = drawings(stage.plan, {key: stage.plan.inside(key) for key in part}, stage=stage.name)
         except LayoutError:
             continue
         for key, view in zip(part, drawn, strict=True):

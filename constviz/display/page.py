@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["interactive_page", "page"]
 
 _INSIDES = 450_000  # bytes of drawings of closed groups
-_TOLD = 900_000  # bytes of the packed search index and details; without the details if it were more
+_MANY = 12_000  # nodes; the details of more would take a megabyte, however packed
 
 _STYLE = """
 body { font-family: Helvetica, Arial, sans-serif; color: #111111; background: #ffffff; margin: 2em; }
@@ -102,11 +102,12 @@ def _html(title: str, body: list[str], allowed: str, style: str = "") -> str:
 
 
 def _told(stage: Stage) -> str:
-    """The search index, and the details of all nodes if they fit."""
-    nodes = plain(stage.entries)
-    details = {name: stage.details(name) for name in dict.fromkeys([*stage.entries, *stage.plan.nodes])}
-    whole = packed({"nodes": nodes, "details": plain(details)})
-    return whole if len(whole) <= _TOLD else packed({"nodes": nodes})
+    """The search index, and the details of all nodes if they are not too many."""
+    plan, told = stage.plan, {"nodes": stage.entries}
+    if len(plan.nodes) > _MANY:
+        return packed(plain(told))
+    details = {name: stage.details(name) for name in dict.fromkeys([*stage.entries, *plan.nodes])}
+    return packed(plain({**told, "details": details}))
 
 
 def _json(value: Any) -> str:

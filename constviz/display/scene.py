@@ -100,6 +100,7 @@ class Plan:
         self.nodes = {node.id: node for node in diff.nodes}
         self.cuts = {cut.id: cut for cut in diff.cuts}
         self.folds = {link.id: link for link in diff.folds}
+        self._edges = {(edge.source, edge.target): edge for edge in diff.edges}
         self.inputs: dict[str, list[str]] = {}
         self.users: dict[str, list[str]] = {}
         for edge in diff.edges:
@@ -144,13 +145,13 @@ class Plan:
             opened.add(group.key)
         root = Frame(self.title(group, f"{group.size} nodes"), tuple(self._children(group, opened, ())), key)
         where = {member: box.id for box in root.boxes() for member in box.members}
+        feeds = [(source, name) for name in where for source in self.inputs.get(name, ())]
+        uses = [(name, user) for name in where for user in self.users.get(name, ()) if user not in where]
+        edges = [self._edges[ends] for ends in (*feeds, *uses)]
         sides = [
-            dict.fromkeys(
-                other for name in where for other in near.get(name, ()) if other not in {*where, *self.hidden}
-            )
-            for near in (self.inputs, self.users)
+            dict.fromkeys(s for s, _ in feeds if s not in where and s not in self.hidden),
+            dict.fromkeys(u for _, u in uses),
         ]
-        edges = [edge for edge in self.diff.edges if edge.source in where or edge.target in where]
         around = [tuple(self.box(name) for name in list(side)[:_AROUND]) for side in sides]
         where |= {name: box.id for boxes in around for box in boxes for name in box.members}
         return Scene(Frame("", (*around[0], root, *around[1])), tuple(self._lines(where, edges)), where)
