@@ -33,7 +33,7 @@ from .model import Comparison, Mark, Outcome, Variant
 if TYPE_CHECKING:
     from .report import FoldReport
 
-__all__ = ["InputTooLargeError", "Pending", "compare", "prepare"]
+__all__ = ["InputTooLargeError", "Pending", "compare", "compare_again", "prepare"]
 
 
 def compare(
@@ -72,6 +72,13 @@ def compare(
     _check_arguments(target, tuple(args), call_kwargs)
     with comparing(), kept(target, args, call_kwargs) as before:
         return _run(target, tuple(args), call_kwargs, options, before, fold, _is_warm(target), probe)
+
+
+def compare_again(program: Program, fold: Iterable[str], tell: Callable[[str], None]) -> FoldReport:
+    """What a report was made of, compared with other marks.  ``tell`` hears of each step, and may raise to stop it."""
+    with comparing(), kept(program.target, program.args, program.kwargs) as before:
+        call = (program.target, program.args, program.kwargs, program.options, before)
+        return _run(*call, fold, warm=False, probe=True, tell=tell)
 
 
 def prepare(call: CompiledCall) -> Pending:
@@ -116,6 +123,7 @@ def _run(
     fold: Iterable[str] | None,
     warm: bool,
     probe: bool,
+    tell: Callable[[str], None] = lambda step: None,
 ) -> FoldReport:
     from .report import FoldReport
 
@@ -126,9 +134,12 @@ def _run(
         state.restore()
         return copy_inputs(args, kwargs, shared)
 
+    tell("running it eagerly…")
     eager_inputs = inputs()
     eager = run_eager(target, *eager_inputs)
+    tell("compiling without the marks…")
     before, saw_before = run_compiled("before", target, inputs(), options, lambda fn: False)
+    tell("compiling with the marks…")
     after_inputs = inputs()
     later: list[Again] = []
 
@@ -138,6 +149,7 @@ def _run(
     after, saw_after = run_compiled("after", target, after_inputs, options, lambda fn: _is_chosen(fn, chosen), again)
     after = with_folds(after, saw_after, target)
     state.restore()
+    tell("asking the folded functions again…")
     assumptions = dropped_guards(saw_before, saw_after, target)
     assumptions += dropped_identities(saw_before, saw_after, target, assumptions)
     first = FirstCall(eager, eager_inputs, before, after, after_inputs, *later)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import argument, kwds, magic_arguments
-from IPython.display import display
 
 from .cells import Cells, Session, run_nested
 from .cellwatch import CellWatch
@@ -242,8 +241,9 @@ class ConstvizMagics(Magics):
 
 
 def _display(report: FoldReport) -> None:
-    bundle = report._repr_mimebundle_()  # not display(report): an error in it is ours to catch
-    display(bundle, raw=True)
+    from .showing import show
+
+    show(report)  # not display(report): an error in it is ours to catch
 
 
 def _tell(text: str) -> None:

@@ -15,6 +15,8 @@ from .display import tables
 from .display.dot import diagram
 from .display.html import as_html
 from .display.layout import LayoutError
+from .display.page import interactive_page, page
+from .display.payload import picture_name
 from .display.picture import picture
 from .display.text import text
 from .model import LEAD, Assumption, Comparison, Variant, Verdict
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from .auditing import Program
     from .capture.live import LiveCapture
+    from .display.widget import DiagramWidget
 
 __all__ = ["FoldReport", "load"]
 
@@ -87,6 +90,27 @@ class FoldReport:
         return tables.assumptions(self._assumptions())
 
     @property
+    def current(self) -> Comparison:
+        """The data with the assumptions as they are now."""
+        return replace(self._comparison, assumptions=self._assumptions())
+
+    @property
+    def program(self) -> Program | None:
+        """What can be called again; None for a report that was loaded."""
+        return self._program
+
+    @functools.cached_property
+    def widget(self) -> DiagramWidget:
+        """The interactive diagram that a notebook shows, wherever it is shown: ``widget.selected`` is the node chosen.
+
+        Raises:
+            LayoutError: no Graphviz can draw it.
+        """
+        from .showing import make_widget
+
+        return make_widget(self)
+
+    @property
     def live(self) -> LiveCapture | None:
         """What reads the assumptions again; None for a report that was loaded."""
         return self._live
@@ -146,7 +170,7 @@ class FoldReport:
         """
         target = Path(path)
         writers: dict[str, Callable[[], str]] = {
-            ".json": lambda: to_json(replace(self._comparison, assumptions=self._assumptions()), indent=1),
+            ".json": lambda: to_json(self.current, indent=1),
             ".html": self._page,
             ".svg": lambda: _standalone(self._picture()),
             ".dot": lambda: str(self.diagram().source),
@@ -173,27 +197,31 @@ class FoldReport:
         bundle = {"text/plain": repr(self)}
         try:
             bundle["image/svg+xml"] = self._picture()
-            bundle["text/html"] = as_html(bundle["image/svg+xml"], bundle["text/plain"])
+            name = picture_name(self._comparison)
+            bundle["text/html"] = as_html(bundle["image/svg+xml"], bundle["text/plain"], name)
         except LayoutError as error:
             problem = str(error).split("; the DOT text", 1)[0]
             bundle["text/plain"] += f"\n\nno picture: {problem}; report.diagram().source is the DOT text"
         wanted = set(include or bundle) - set(exclude or ())
         return {kind: content for kind, content in bundle.items() if kind in wanted}
 
+    def _ipython_display_(self) -> None:
+        from .showing import has_front_end, show
+
+        if not has_front_end():
+            raise NotImplementedError  # IPython then asks for the bundle
+        show(self)
+
     def _picture(self) -> str:
         return _picture(self)
 
     def _page(self) -> str:
         try:
-            drawn = self._picture()
-        except LayoutError:
-            drawn = ""
-        names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
-        frames = {name.replace("_", " "): getattr(self, name) for name in names}
-        frames["nodes"] = self.nodes()
-        from .display.page import page
-
-        return page(_title(self._comparison), drawn, repr(self), frames)
+            return interactive_page(self.current, self._picture(), repr(self))
+        except LayoutError:  # then a page of tables
+            names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
+            frames = {name.replace("_", " "): getattr(self, name) for name in names}
+            return page(_title(self._comparison), "", repr(self), frames | {"nodes": self.nodes()})
 
 
 @functools.lru_cache(maxsize=16)  # a cell that shows a report and saves it draws it once

@@ -29,6 +29,9 @@ x = torch.ones(3)
 """
 
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
 @dataclass
 class Ran:
     """What one cell gave."""
@@ -36,7 +39,9 @@ class Ran:
     stdout: str = ""
     stderr: str = ""
     shown: list[dict[str, Any]] = field(default_factory=list)
-    """The mime bundles of display()."""
+    """The mime bundles of display(), without those of widgets."""
+    widgets: list[dict[str, Any]] = field(default_factory=list)
+    """The mime bundles of widgets."""
     result: str | None = None
     """The text of the last expression."""
     error: str | None = None
@@ -120,6 +125,9 @@ class Kernel:
                 break
             if kind == "stream":
                 setattr(ran, content["name"], getattr(ran, content["name"]) + content["text"])
+            elif kind == "display_data" and WIDGET in content["data"]:
+                kind = "widget"
+                ran.widgets.append(content["data"])
             elif kind == "display_data":
                 ran.shown.append(content["data"])
             elif kind == "execute_result":
@@ -128,7 +136,7 @@ class Kernel:
                 ran.error, ran.traceback = content["ename"], plain("\n".join(content["traceback"]))
             if interrupt_on and interrupt_on in str(content.get("text") or content.get("data")):
                 self.manager.interrupt_kernel()
-            if kind in ("stream", "display_data", "execute_result", "error"):
+            if kind in ("stream", "display_data", "widget", "execute_result", "error"):
                 ran.order.append(kind)
         reply = self._reply(sent, timeout)
         if not silent:  # a UsageError is in the reply alone

@@ -26,7 +26,7 @@ def unpatched(kernel):
 
 def test_output_then_result_then_report(kernel):
     ran = kernel.run("%%constfold\nprint('mine')\nf(x).sum().item()")
-    assert ran.order == ["stream", "execute_result", "display_data"]
+    assert ran.order == ["stream", "execute_result", "display_data", "widget"]
     assert (ran.stdout, ran.result) == ("mine\n", "12.0")
     assert unpatched(kernel)
 
@@ -43,7 +43,7 @@ def test_line_numbers_are_those_of_the_cell(kernel):
     assert f"Cell In[{count}], line 4" in ran.traceback
     assert "----> 4 boom(x)" in ran.traceback
     assert "constviz" not in ran.traceback
-    assert ran.order == ["error", "display_data"]
+    assert ran.order == ["error", "display_data", "widget"]
 
 
 def test_a_syntax_error_is_native(kernel):
@@ -102,7 +102,7 @@ def test_time_and_capture(kernel, cell):
 def test_capture_around_takes_the_report(kernel):
     ran = kernel.run("%%capture out\n%%constfold\ny = f(x)")
     assert ran.order == []
-    assert kernel.run("len(out.outputs)").result == "1"
+    assert kernel.run("len(out.outputs)").result == "2"
     assert kernel.run("%%time\n%%constfold\nboom(x)").error == "ValueError"
     assert unpatched(kernel)
 
@@ -114,7 +114,7 @@ def test_a_silent_cell_leaves_nothing_open(kernel):
 
 def test_one_call(kernel):
     ran = kernel.run("%constfold f(x)")
-    assert (ran.error, ran.order) == (None, ["display_data"])
+    assert (ran.error, ran.order) == (None, ["display_data", "widget"])
     assert kernel.run("%constfold boom(x)").error == "ValueError"
     assert kernel.run("%constfold f").error == "UsageError"
 

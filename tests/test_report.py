@@ -153,7 +153,8 @@ class TestFiles:
         assert "<svg" in text
         assert "net.py:9" in text
         assert FOLDER not in text
-        assert not re.search(r'(src|href)=|@import|url\(|<script|<link|"https?:(?!//www.w3.org/2000/svg")', text)
+        assert not re.search(r'(src|href)="|@import|url\(|<script src|<link|"https?:(?!//www.w3.org/2000/svg")', text)
+        assert "default-src 'none'" in text
 
     def test_html_without_an_engine(self, report, tmp_path, monkeypatch):
         monkeypatch.setattr(layout, "engines", list)

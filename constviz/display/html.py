@@ -11,11 +11,11 @@ _PRE = '<pre style="font-family:monospace">'
 """Some pages, nbconvert's among them, set a proportional font for all output."""
 
 
-def as_html(svg: str, text: str) -> str:
-    """The picture as a data URI, and the text below it.
+def as_html(svg: str, text: str, name: str = "diagram") -> str:
+    """The picture as a data URI, called ``name``, and the text below it.
 
     >>> as_html("<svg/>", "a < b")
     '<img alt="diagram" src="data:image/svg+xml;base64,PHN2Zy8+"/><pre style="font-family:monospace">a &lt; b</pre>'
     """
     data = base64.b64encode(svg.encode("utf-8", "replace")).decode()
-    return f'<img alt="diagram" src="data:image/svg+xml;base64,{data}"/>{_PRE}{html.escape(text)}</pre>'
+    return f'<img alt="{html.escape(name)}" src="data:image/svg+xml;base64,{data}"/>{_PRE}{html.escape(text)}</pre>'

@@ -1,0 +1,100 @@
+"""How a report appears in a notebook: its picture and text, and below them, where something can answer, the widget."""
+# mypy: allow-untyped-calls
+# (IPython gives many of its functions no types)
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .display.layout import LayoutError
+
+if TYPE_CHECKING:
+    from .display.widget import DiagramWidget
+    from .report import FoldReport
+
+__all__ = ["has_front_end", "in_main_thread", "make_widget", "show"]
+
+VARIABLE = "CONSTVIZ_DISPLAY"
+"""Environment variable: ``static`` for pictures alone, in notebooks that are to be published."""
+
+
+def has_front_end() -> bool:
+    """Whether this runs in a kernel, to which a front end with widgets may listen."""
+    return os.environ.get(VARIABLE) != "static" and getattr(_shell(), "kernel", None) is not None
+
+
+def show(report: FoldReport) -> None:
+    """Display a report.
+
+    In a kernel that makes two outputs.  The first is static, and is all that there is on GitHub, in a page made by
+    nbconvert, or in a notebook opened without its kernel: a front end that prefers the widget would show an error in
+    place of the other kinds in one bundle.  The second is the widget, which hides the first while it lives.
+    """
+    from IPython.display import display
+
+    display(report._repr_mimebundle_(), raw=True)
+    if not has_front_end():
+        return
+    try:
+        widget = report.widget
+    except LayoutError:  # the text says why there is no picture
+        return
+    display(widget)
+
+
+def make_widget(report: FoldReport) -> DiagramWidget:
+    """The widget of a report; unticking a mark captures its program again, if it has one."""
+    from .display.session import Progress
+    from .display.widget import DiagramWidget
+    from .model import Comparison
+
+    program = report.program
+
+    def refold(names: tuple[str, ...], progress: Progress) -> Comparison:
+        from .comparison import compare_again
+
+        assert program is not None
+        return compare_again(program, names, progress).current
+
+    return DiagramWidget(
+        report.current,
+        refold=None if program is None else refold,
+        schedule=in_main_thread,
+    )
+
+
+def in_main_thread(job: Callable[[], None]) -> None:
+    """Run a job where cells run, between them: a capture must not meet a cell that changes what it reads.
+
+    An interrupt of the kernel ends the job.
+    """
+    loop = getattr(getattr(_shell(), "kernel", None), "io_loop", None)
+    if loop is None:
+        job()
+    else:
+        loop.add_callback(_interruptible, job)
+
+
+def _interruptible(job: Callable[[], None]) -> None:
+    # between cells a kernel ignores the signal: it would end its loop
+    if threading.current_thread() is not threading.main_thread():
+        job()
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        job()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _shell() -> Any:
+    import sys
+
+    core = sys.modules.get("IPython")  # not imported for this: then there is none
+    return core.get_ipython() if core is not None else None
