@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 from constviz.analysis.diff import Diff, diff
-from constviz.display.dot import draw
-from constviz.display.layout import svg
-from constviz.display.scene import Box, Frame, scene
+from constviz.display.drawing import drawing
+from constviz.display.opening import Opening
+from constviz.display.scene import Plan
 from constviz.model import Argument, Comparison, Fold, Graph, Location, Mark, Node, Outcome, Role, Value, Variant
 
 PICTURE = "constviz diagram 1a2b3c4d"
@@ -22,61 +20,39 @@ def diff_of(made: Comparison) -> Diff:
     return diff(made.variants.get("before"), made.variants.get("after"))
 
 
-def view_of(found: Diff, budget: int = 150, serial: int = 1, anchor: str = "", inner_of: str = "") -> dict[str, Any]:
-    """One drawing.  A group's key is made of its box's id, so it is the same however much else is open."""
-    content = scene(found, budget)
-    text = svg(draw(content, "diff", legend=False).source)
-    frames = {f"{k}:{frame.name}": frame for k, frame in enumerate(_frames(content.root), 1)}
-    for k, key in enumerate(frames, 1):
-        text = text.replace(f'id="clust{k}"', f'id="frame-{_attribute(key)}"')
-    boxes = {box.id: _box(box) for box in content.root.boxes()}
-    of_node = {member: box.id for box in content.root.boxes() for member in box.members}
-    for link in found.folds:
-        for name in link.inlined:
-            pair = of_node.get(link.id), of_node.get(name)
-            if None not in pair and pair[0] != pair[1]:
-                boxes[pair[0]]["partners"].append(pair[1])
-                boxes[pair[1]]["partners"].append(pair[0])
-    return {
-        "serial": serial,
-        "stage": "dynamo",
-        "svg": text,
-        "boxes": boxes,
-        "frames": {key: frame.name for key, frame in frames.items()},
-        "lines": [[line.source, line.target, line.before, line.after, line.stands_for] for line in content.lines],
-        "anchor": anchor,
-        "inner_of": inner_of,
-    }
+class Desk:
+    """The other side of the page: what it draws when groups are opened and closed."""
+
+    def __init__(self, made: Comparison, budget: int = 150) -> None:
+        self.diff = diff_of(made)
+        self.plan = Plan(self.diff, budget)
+        self.opening = Opening(self.plan.tree, budget)
+        self.serial = 0
+
+    def view(self, anchor: str = "", stage: str = "dynamo") -> dict[str, Any]:
+        self.serial += 1
+        content = self.plan.scene(self.opening.keys, self.opening.asked)
+        return drawing(self.plan, content, stage=stage, serial=self.serial, anchor=anchor)
+
+    def inner(self, key: str) -> dict[str, Any]:
+        return drawing(self.plan, self.plan.inside(key), stage="dynamo", inner_of=key)
+
+    def after_toggle(self, key: str, anchor: str = "") -> dict[str, Any]:
+        self.opening.toggle(key)
+        return self.view(anchor)
+
+    def after_reveal(self, node: str) -> dict[str, Any]:
+        self.opening.reveal(node)
+        return self.view()
+
+    def box_of(self, text: str) -> str:
+        """The id of the one closed group whose label begins with a text."""
+        (found,) = [i for i, box in self.view()["boxes"].items() if box["group"] and box["label"][0].startswith(text)]
+        return found
 
 
-def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\x00", "").replace("\x1b", "")
-
-
-def _frames(frame: Frame) -> Iterator[Frame]:
-    for child in frame.children:
-        if isinstance(child, Frame):
-            yield child
-            yield from _frames(child)
-
-
-def _box(box: Box) -> dict[str, Any]:
-    is_group = box.kind == "group"
-    return {
-        "kind": box.kind,
-        "status": str(box.status),
-        "before": box.before,
-        "after": box.after,
-        "label": list(box.lines),
-        "tip": list(box.tooltip),
-        "node": None if is_group or not box.members else box.members[0],
-        "group": f"key-{box.id}" if is_group else None,
-        "size": len(box.members),
-        "partners": [],
-    }
-
-
-def data_of(made: Comparison, found: Diff, **more: Any) -> dict[str, Any]:
+def data_of(made: Comparison, **more: Any) -> dict[str, Any]:
+    found = diff_of(made)
     names = {node.id: node.node.name for node in found.nodes} | {link.id: link.fold.function for link in found.folds}
     nodes = {
         node.id: {
@@ -95,7 +71,12 @@ def data_of(made: Comparison, found: Diff, **more: Any) -> dict[str, Any]:
         {
             "side": side,
             "graphs": [
-                {"name": graph.name, "nodes": len(graph.nodes), "first": first[side], "reason": graph.break_reason or ""}
+                {
+                    "name": graph.name,
+                    "nodes": len(graph.nodes),
+                    "first": first[side],
+                    "reason": graph.break_reason or "",
+                }
                 for graph in made.variants[side].graphs
             ],
         }
@@ -114,9 +95,7 @@ def data_of(made: Comparison, found: Diff, **more: Any) -> dict[str, Any]:
             {
                 "name": "folds",
                 "columns": ["function", "reason", "verdict"],
-                "rows": [
-                    {"cells": cells, "nodes": [link.id]} for cells, link in zip(folds, found.folds, strict=True)
-                ],
+                "rows": [{"cells": cells, "nodes": [link.id]} for cells, link in zip(folds, found.folds, strict=True)],
                 "more": 0,
             },
             {
@@ -185,8 +164,8 @@ def network(layers: int) -> Comparison:
                 name, inputs = f"{op}_{layer}", [after[-1].name]
                 module = ("layers", str(layer), part)
                 if name == "scores_0":
-                    made = _op("arange_0", "torch.arange", [], module, call), _op("add_0", "add", ["arange_0"], module, call)
-                    before += made
+                    before.append(_op("arange_0", "torch.arange", [], module, call))
+                    before.append(_op("add_0", "add", ["arange_0"], module, call))
                     constant = Value("[1, 2] (int64[2])", "Tensor", (2,), "int64", "cpu", 16)
                     after.append(Node("table_0", "get_attr", "table_0", Role.CONSTANT, stack=(call,), value=constant,
                                       module=module, module_types=("List", "Layer", "Part")))  # fmt: skip
@@ -214,7 +193,3 @@ def _input() -> Node:
 def _op(name: str, target: str, inputs: list[str], module: tuple[str, ...], place: Location) -> Node:
     return Node(name, "call_function", target, inputs=tuple(inputs), stack=(place,), shape=(2, 4), dtype="float32",
                 module=module, module_types=("List", "Layer", "Part"))  # fmt: skip
-
-
-def ids(text: str) -> list[str]:
-    return re.findall(r'id="([^"]*)"', text)

@@ -33,7 +33,7 @@ function createDetails(source, { go, open, close }) {
     latest++;
     const title = make("h3", { text: (box.label ?? [])[0] ?? id });
     const lines = [...(box.label ?? []).slice(1), ...(box.tip ?? [])];
-    const why = box.group ? source.cannot("toggle", box.group) : "";
+    const why = box.group ? source.cannot("open", box.group) : "";
     const more = box.group && makeButton("+ open", why || "draw what is inside", () => open(id), { disabled: Boolean(why) });
     show(title, ...lines.map((text) => make("p", { text })), more || null, closers(frames, close));
   };

@@ -52,6 +52,7 @@ function copyBox(part, box, drawing, offset) {
   });
   if (BOX_KINDS.has(box.kind)) group.classList.add(`cv-${box.kind}`);
   if (BOX_STATUSES.has(box.status)) group.classList.add(`cv-${box.status}`);
+  if (box.group && /[−+] \d/.test(words.join(" "))) group.classList.add("cv-changed"); // "− 2 removed" is inside
   group.append(halo(place, offset), ...safeChildren(part));
   if (box.group) group.append(sign("+", place.right - offset.x, place.top - offset.y, "cv-open"));
   drawing.content.append(group);
@@ -103,19 +104,20 @@ function sign(text, x, y, name) {
   );
 }
 
-/** Copies of known elements with known attributes, taken out of their links; all else is left out. */
-function safeChildren(parent) {
+/** Copies of known elements with known attributes, taken out of groups and links; all else is left out. */
+function safeChildren(parent, inherited = {}) {
   return [...parent.children].flatMap((child) => {
     if (child.namespaceURI !== SVG_NAMESPACE) return [];
-    if (WRAPPERS.has(child.localName)) return safeChildren(child);
+    const looks = { ...inherited, ...safeAttributes(child) };
+    if (WRAPPERS.has(child.localName)) return safeChildren(child, looks);
     if (!SAFE_ELEMENTS.has(child.localName)) return [];
-    const copy = makeSvg(child.localName);
-    for (const { name, value } of child.attributes) {
-      if (SAFE_ATTRIBUTES.has(name) && !/url|[\\]/i.test(value)) copy.setAttribute(name, value);
-    }
-    if (child.localName === "text") copy.textContent = child.textContent;
-    return [copy];
+    return [makeSvg(child.localName, child.localName === "text" ? { ...looks, text: child.textContent } : looks)];
   });
+}
+
+function safeAttributes(element) {
+  const isSafe = ({ name, value }) => SAFE_ATTRIBUTES.has(name) && !/url|[\\]/i.test(value);
+  return Object.fromEntries([...element.attributes].filter(isSafe).map(({ name, value }) => [name, value]));
 }
 
 function numbersIn(text) {

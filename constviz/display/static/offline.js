@@ -54,8 +54,8 @@ function offlineSource({ data, view }) {
     return (await answers[message.kind](message)) ?? { done: true };
   };
   const cannot = (kind, group) => {
-    if (kind === "toggle") return data.inner?.[group] ? "" : NEEDS_KERNEL;
-    return kind in answers ? "" : NEEDS_KERNEL;
+    const isPossible = kind === "open" ? data.inner?.[group] : kind in answers;
+    return isPossible ? "" : NEEDS_KERNEL;
   };
   return { get: (name) => traits[name], set, onChange: (name, f) => listeners[name].push(f), ask, cannot };
 }
@@ -67,12 +67,18 @@ async function unpack(text) {
   return new Response(stream).json();
 }
 
-/** For each node in closed groups: the group in whose drawing it has a box. */
+/** For each node in closed groups the group to draw: best the one it is in, else one that it lies beside. */
 async function indexInner(packed, read) {
-  const found = new Map();
+  const [within, beside] = [new Map(), new Map()];
   for (const key of Object.keys(packed)) {
-    const { boxes } = await read(key);
-    for (const { node } of Object.values(boxes)) if (node && !found.has(node)) found.set(node, key);
+    const view = await read(key);
+    const { frames, places } = readDrawing(view);
+    const frame = frames.get(key);
+    for (const [id, { node }] of Object.entries(view.boxes)) {
+      if (!node || !places.has(id)) continue;
+      const into = !frame || holds(frame, places.get(id)) ? within : beside;
+      if (!into.has(node)) into.set(node, key);
+    }
   }
-  return found;
+  return new Map([...beside, ...within]);
 }

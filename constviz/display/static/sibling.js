@@ -38,6 +38,8 @@ function holdHidden(element, signal) {
     if (count) element.dataset.cvHolders = count;
     else delete element.dataset.cvHolders;
     element.hidden = count > 0;
+    if (count) element.style.setProperty("display", "none", "important"); // notebooks give images a display of their own
+    else element.style.removeProperty("display");
   };
   holders(1);
   signal.addEventListener("abort", () => holders(-1), { once: true });

@@ -55,7 +55,7 @@ function assemble(source, signal) {
   const framesOf = (box) => {
     const place = panes.drawing?.places.get(box);
     const frames = place ? framesAround(panes, place) : [];
-    return frames.map(([key, { title }]) => ({ key, title, why: source.cannot("toggle", key) }));
+    return frames.map(([key, { title }]) => ({ key, title, why: source.cannot("close", key) }));
   };
   const showChoice = () => {
     panes.choose(state.box);
@@ -78,25 +78,26 @@ function assemble(source, signal) {
   const go = async (node) => {
     let box = panes.boxOf(node);
     if (!box) {
-      if (!(await attempt({ kind: "reveal", node }))) return;
+      if (!(await attempt({ kind: "reveal", node }))) return false;
       box = panes.boxOf(node);
     }
     if (!box) say("this has no box of its own");
     chooseNode(node, box);
     if (box) panes.centre(box);
+    return true;
   };
 
   // -- opening and closing
 
   const toggle = (box) => {
     const { group } = panes.view.boxes[box];
-    const why = source.cannot("toggle", group);
+    const why = source.cannot("open", group);
     if (why) return say(why);
     panes.expectAt(panes.drawing.places.get(box));
     return attempt({ kind: "toggle", group });
   };
   const close = (key) => {
-    const why = source.cannot("toggle", key);
+    const why = source.cannot("close", key);
     if (why) return say(why);
     const frame = panes.drawing.frames.get(key);
     panes.expectAt(frame && cornerOf(frame));
@@ -107,8 +108,7 @@ function assemble(source, signal) {
     if (!folds.length) return say("nothing was folded in what is drawn");
     const at = folds.indexOf(state.node);
     const next = (at + 1) % folds.length;
-    say(`fold ${next + 1} of ${folds.length}`);
-    return go(folds[next]).then(() => note.textContent || say(`fold ${next + 1} of ${folds.length}`));
+    return go(folds[next]).then((isThere) => isThere && say(`fold ${next + 1} of ${folds.length}`));
   };
 
   // -- parts
@@ -129,6 +129,7 @@ function assemble(source, signal) {
   bindKeys(panes, { choose, toggle, close, nextFold, leave }, signal);
   bindClicks(panes, { choose, toggle, close, leave }, signal);
   watchWidth(root, signal);
+  root.classList.toggle("cv-saved-page", Boolean(source.cannot("close")));
 
   // -- what comes from the other side
 
@@ -174,10 +175,12 @@ function assemble(source, signal) {
   };
   const refreshStatus = () => {
     const { busy = false, text = "", error = "" } = source.get("status") ?? {};
+    const isOver = root.getAttribute("aria-busy") === "true" && !busy;
+    if (isOver) marks.set(source.get("data"), source.cannot("fold")); // a cancelled capture changed nothing
     marks.setBusy(busy, source.get("data").can_fold && !source.cannot("fold"));
     toolbar.setBusy(busy);
     root.setAttribute("aria-busy", String(busy));
-    if (busy || text || error) say(error || text || "working…");
+    if (busy || isOver || text || error) say(error || text || (busy ? "working…" : ""));
     note.classList.toggle("cv-problem", Boolean(error));
   };
   source.onChange("data", refreshData);
