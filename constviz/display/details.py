@@ -59,7 +59,7 @@ class Details:
         value = node.node.value
         if link is not None and link.id == name:
             facts += _fold_facts(link)
-            if value is None or not getattr(value, "stats", ()):
+            if value is None or not value.stats:
                 value = link.fold.result or value
         return self._page(name, node.node.name, facts, node.node.stack, link, value)
 
@@ -165,11 +165,11 @@ def _fold_facts(link: FoldLink) -> list[tuple[str, str]]:
 
 
 def _value(value: Value) -> dict[str, Any]:
-    heat = getattr(value, "heat", None)
+    heat = value.heat
     return {
         "text": _short(value.text),
         "bytes": value.nbytes,
-        "stats": [[clean(term), clean(text)] for term, text in getattr(value, "stats", ())],
+        "stats": [[clean(term), clean(text)] for term, text in value.stats],
         "heat": heat and {"rows": heat.rows, "cols": heat.cols, "values": [_finite(v) for v in heat.values]},
     }
 
