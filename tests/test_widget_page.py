@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import shutil
 import struct
@@ -37,16 +38,34 @@ def browser():
         browser.close()
 
 
+LOOK = {"viewport": {"width": 1200, "height": 800}, "reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="module")
+def window(browser):
+    with contextlib.closing(browser.new_context(**LOOK)) as window:
+        yield window
+
+
 @pytest.fixture
-def shown(browser):
-    context = browser.new_context(
-        viewport={"width": 1200, "height": 800}, reduced_motion="reduce", accept_downloads=True
-    )
-    page = context.new_page()
+def shown(window):
+    yield from one_page(window)
+
+
+@pytest.fixture
+def shown_by_clock(browser):
+    """A page whose time passes only when told so."""
+    with contextlib.closing(browser.new_context(**LOOK)) as window:
+        window.clock.install()
+        yield from one_page(window)
+
+
+def one_page(window):
+    page = window.new_page()
     page.set_default_timeout(2500)
     shown = Shown(page)
     yield shown
-    context.close()
+    page.close()
     assert not shown.errors
     assert not [url for url in shown.requests if not url.startswith(("blob:", "data:", "about:"))]
 
@@ -358,6 +377,16 @@ def test_search_by_message_when_there_is_no_index(shown, small):
     assert shown.selected() == MUL
 
 
+def test_next_fold_reveals_folds_in_closed_boxes(shown):
+    made = network(3)
+    data, view = data_of(made), Desk(made, 8).view()
+    shown.open({**data, "nodes": None}, view, "{ reveal: () => ({ error: 'that far' }) }")
+    shown.find("button", has_text="next fold").click()
+    shown.settle()
+    assert shown.sent("reveal") == [{"kind": "reveal", "node": "after.0.table_0"}]
+    assert shown.note() == "that far"
+
+
 def test_next_fold(shown, big):
     shown.open(*big)
     shown.find(".cv-pane").first.focus()
@@ -451,9 +480,8 @@ def test_a_frame_closes_in_its_place(shown, how):
     assert box == pytest.approx(corner, abs=6)
 
 
-def test_a_refusal_and_silence_are_told(shown, small):
-    data, view = small
-    shown.page.clock.install()
+def test_a_refusal_and_silence_are_told(shown_by_clock, small):
+    (data, view), shown = small, shown_by_clock
     shown.open({**data, "details": None}, view, "{ reset: () => ({ error: '<b>no</b>' }) }")
     shown.find("button", has_text="reset").click()
     shown.page.wait_for_function("() => document.querySelector('.cv-note').textContent === '<b>no</b>'")
@@ -515,16 +543,34 @@ def test_tabs_and_rows(shown, small):
     assert "and 3 more rows" in shown.find("[role=tabpanel]:visible").inner_text()
     shown.page.keyboard.press("ArrowLeft")
     assert shown("document.activeElement.getAttribute('aria-selected')") == "true"
-    row = shown.find("tr.cv-leads:visible")
+    row = shown.find("tr.cv-leads")
     row.focus()
     shown.page.keyboard.press("Enter")
     shown.settle()
     assert "table" in shown.chosen()[0] and row.get_attribute("aria-current") == "true"
     assert shown.find("[role=tabpanel]:visible table").count() == 1  # the tab stays
+    shown.find(FOLD).click()
+    assert row.is_visible()  # it tells of the fold
     shown.find("[data-side=after] .cv-output").click()
     assert row.get_attribute("aria-current") is None
+    assert shown.find("[aria-selected=true]").inner_text() == "node"
+    tabs.nth(2).click()
     row.click()
     assert shown.selected() == "after.0.table_0"
+
+
+def test_the_panel_can_be_widened(shown, small):
+    shown.open(*small)
+    panel, border = shown.find(".cv-tabs"), shown.find("[role=separator]").bounding_box()
+    width = panel.bounding_box()["width"]
+    shown.page.mouse.move(border["x"] + 2, border["y"] + 50)
+    shown.page.mouse.down()
+    shown.page.mouse.move(border["x"] - 98, border["y"] + 50, steps=3)
+    shown.page.mouse.up()
+    assert panel.bounding_box()["width"] == pytest.approx(width + 100, abs=5)
+    shown.page.keyboard.press("ArrowRight")
+    assert panel.bounding_box()["width"] == pytest.approx(width + 76, abs=5)
+    assert shown.transforms()[0] == shown.transforms()[1]
 
 
 def test_several_graphs_have_a_strip_and_stages_a_selector(shown, small):
@@ -840,9 +886,17 @@ def test_widgets_do_not_disturb_each_other(shown, small, big):
     assert len(ids) == len(set(ids))
 
 
-def test_the_notebooks_own_keys_do_not_act(shown, small):
+def test_a_notebook_does_not_take_the_keys_for_its_own(shown, small):
     shown.open(*small)
-    assert shown.find(".constviz").get_attribute("data-lm-suppress-shortcuts") == "true"
+    shown("""() => {
+        window.marked = [];
+        const look = (event) => marked.push(event.target.hasAttribute("data-lm-suppress-shortcuts"));
+        document.addEventListener("keydown", look, true);
+    }""")  # fmt: skip
+    shown.focus_box("[data-side=after] .cv-input")
+    shown.page.keyboard.press("b")
+    shown.page.keyboard.press("Control+s")
+    assert shown("marked") == [True, False, False]  # the second is Control itself
 
 
 # -- a saved page ------------------------------------------------------------------------------------------------

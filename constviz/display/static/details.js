@@ -10,10 +10,13 @@ function createDetails(source, { go, open, close }) {
   const showNothing = () =>
     show(make("p", { class: "cv-quiet", text: "Click a box, or press Tab and the arrow keys, to see what it is." }));
 
-  const fetchDetails = async (node) => {
+  const fetchDetails = (node) => {
+    const ready = source.get("data").details?.[node];
+    if (ready) return ready;
     if (!known.has(node)) {
-      const ready = source.get("data").details?.[node];
-      known.set(node, ready ?? (await source.ask({ kind: "details", node })).details);
+      const asked = source.ask({ kind: "details", node }).then((answer) => answer.details);
+      asked.catch(() => known.delete(node)); // it may be answered next time
+      known.set(node, asked);
     }
     return known.get(node);
   };

@@ -52,10 +52,15 @@ function copyBox(part, box, drawing, offset) {
   });
   if (BOX_KINDS.has(box.kind)) group.classList.add(`cv-${box.kind}`);
   if (BOX_STATUSES.has(box.status)) group.classList.add(`cv-${box.status}`);
-  if (box.group && /[−+] \d/.test(words.join(" "))) group.classList.add("cv-changed"); // "− 2 removed" is inside
+  if (hidesChange(box)) group.classList.add("cv-changed");
   group.append(halo(place, offset), ...safeChildren(part));
   if (box.group) group.append(sign("+", place.right - offset.x, place.top - offset.y, "cv-open"));
   drawing.content.append(group);
+}
+
+/** Whether a closed group says of itself something like "− 2 removed". */
+function hidesChange(box) {
+  return Boolean(box.group) && /[−+] \d/.test((box.label ?? []).join(" "));
 }
 
 function copyFrame(part, view, drawing, offset) {

@@ -207,7 +207,8 @@ function beginAnew(self) {
   const { camera, drawing, size, view, order } = self;
   if (!size.width || !drawing) return; // not laid out yet: the size comes later
   const all = cameraOfAll(drawing, size);
-  const start = order.find((id) => view.boxes[id].kind === "fold") ?? order.find((id) => view.boxes[id].status !== "kept");
+  const first = (test) => order.find((id) => test(view.boxes[id]));
+  const start = first((box) => box.kind === "fold") ?? first((box) => box.status !== "kept") ?? first(hidesChange);
   const place = middleOf([start ?? order[0], ...(view.boxes[start]?.partners ?? [])].map((id) => drawing.places.get(id)));
   camera.set(all.k >= READABLE || !place ? all : cameraNear(place, drawing, size, 0.85));
   camera.touched = false;

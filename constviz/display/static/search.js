@@ -92,13 +92,12 @@ function createSearch(source, panes, go, say) {
   return { element, input, mark, renew, stop: () => clearTimeout(timer) };
 }
 
-/** The folds and constants in order, those in closed boxes too, as node ids. */
-function foldsInOrder(panes, nodes) {
-  const drawn = panes.order
-    .filter((id) => panes.view.boxes[id].status === "constant" && panes.view.boxes[id].node)
-    .map((id) => panes.view.boxes[id].node);
-  if (!nodes) return drawn;
-  const indexed = Object.keys(nodes).filter((id) => nodes[id].status === "constant");
-  const known = new Set(indexed);
-  return [...drawn.filter((id) => !known.has(id)), ...indexed];
+/** The folds in the order of their calls, those in closed boxes too, then other constants; as node ids. */
+function foldsInOrder(panes, { tables = [], nodes }) {
+  const rows = tables.find(({ name }) => name === "folds")?.rows ?? [];
+  const told = new Set(rows.flatMap((row) => row.nodes));
+  const drawn = panes.order.map((id) => panes.view.boxes[id]).filter((box) => box.node && box.status === "constant");
+  const indexed = Object.keys(nodes ?? {}).filter((id) => nodes[id].status === "constant");
+  const others = [...drawn.map((box) => box.node), ...indexed].filter((id) => !told.has(id));
+  return [...new Set([...rows.flatMap((row) => row.nodes.slice(0, 1)), ...others])];
 }

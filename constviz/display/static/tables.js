@@ -1,7 +1,8 @@
 // The report's tables: a row that is about a node leads to it, and is marked while that node is chosen.
 
-function createTable({ columns, rows, more }, go) {
-  if (!rows.length) return { element: make("p", { class: "cv-quiet", text: "none" }), mark: () => {} };
+function createTable({ name, columns, rows, more }, go) {
+  const tellsOf = (node) => rows.some((row) => row.nodes.includes(node));
+  if (!rows.length) return { name, element: make("p", { class: "cv-quiet", text: "none" }), mark: () => {}, tellsOf };
   const head = make("tr", {}, ...columns.map((text) => make("th", { scope: "col", text: text.replaceAll("_", " ") })));
   const lines = rows.map((row) => makeRow(row, go));
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...lines));
@@ -14,7 +15,7 @@ function createTable({ columns, rows, more }, go) {
       else lines[k].removeAttribute("aria-current");
     });
   };
-  return { element: make("div", { class: "cv-scroll" }, table, rest), mark };
+  return { name, element: make("div", { class: "cv-scroll" }, table, rest), mark, tellsOf };
 }
 
 function makeRow(row, go) {

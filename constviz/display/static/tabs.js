@@ -27,7 +27,7 @@ function createTabs(signal) {
     choose(chosen);
   };
   rove(list, "[role=tab]", signal, (button) => choose(tabs.find((tab) => tab.button === button).name));
-  return { element, set, choose };
+  return { element, set, choose, chosen: () => chosen };
 }
 
 function makeTab(id, name, content, onClick) {

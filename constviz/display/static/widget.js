@@ -28,8 +28,8 @@ function startDiagram(host, makeSource) {
 }
 
 function assemble(source, signal) {
-  // the keys of the notebook's command mode must not act while this has the focus
-  const root = make("div", { class: "constviz", role: "region", "data-lm-suppress-shortcuts": "true" });
+  const root = make("div", { class: "constviz", role: "region" });
+  keepShortcuts(root, signal);
   const panes = createPanes(signal);
   const state = { box: "", node: "" };
   let tables = [];
@@ -70,7 +70,11 @@ function assemble(source, signal) {
     if (source.get("selected") !== node) source.set("selected", node);
     showChoice();
   };
-  const choose = (box) => chooseNode(panes.view.boxes[box]?.node ?? "", box);
+  const choose = (box) => {
+    chooseNode(panes.view.boxes[box]?.node ?? "", box);
+    const shownTable = tables.find((table) => table.name === tabs.chosen());
+    if (!shownTable?.tellsOf(state.node)) tabs.choose("node"); // a table with a row about it is as good
+  };
   const leave = () => {
     leaveHover();
     chooseNode("", "");
@@ -104,8 +108,8 @@ function assemble(source, signal) {
     return attempt({ kind: "toggle", group: key });
   };
   const nextFold = () => {
-    const folds = foldsInOrder(panes, source.get("data").nodes);
-    if (!folds.length) return say("nothing was folded in what is drawn");
+    const folds = foldsInOrder(panes, source.get("data"));
+    if (!folds.length) return say("nothing was folded");
     const at = folds.indexOf(state.node);
     const next = (at + 1) % folds.length;
     return go(folds[next]).then((isThere) => isThere && say(`fold ${next + 1} of ${folds.length}`));
@@ -123,7 +127,8 @@ function assemble(source, signal) {
   const leaveHover = bindHover(panes, tooltip, signal);
   const toolbar = createToolbar({ panes, source, search, nextFold, attempt, say, signal });
   const report = make("pre", { class: "cv-report" });
-  const main = make("div", { class: "cv-main" }, panes.element, tabs.element);
+  const main = make("div", { class: "cv-main" });
+  main.append(panes.element, createSplitter(main, tabs.element, signal), tabs.element);
   const foot = make("div", { class: "cv-row cv-foot" }, createLegend(), note);
   root.append(toolbar.element, marks.element, strip.element, main, foot);
   bindKeys(panes, { choose, toggle, close, nextFold, leave }, signal);
@@ -144,9 +149,8 @@ function assemble(source, signal) {
     toolbar.setData(data);
     strip.set(data.strip ?? []);
     report.textContent = data.text ?? "";
-    const named = (data.tables ?? []).map((table) => [table.name, createTable(table, go)]);
-    tables = named.map(([, table]) => table);
-    tabs.set([["node", details.element], ["report", report], ...named.map(([name, { element }]) => [name, element])]);
+    tables = (data.tables ?? []).map((table) => createTable(table, go));
+    tabs.set([["node", details.element], ["report", report], ...tables.map(({ name, element }) => [name, element])]);
     refreshMarks();
     search.renew();
     showChoice();
