@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 # the first lies in an installed package, the second in a checkout
 PLACES = (HERE / "quickstart.ipynb", HERE.parent / "notebooks" / "01_quickstart.ipynb")
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -86,7 +87,6 @@ def execute(notebook: Any) -> None:
             return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
 
     kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
-    # without widget state every report stays as its static picture, which needs no script from a network
     options = {"timeout": 600, "store_widget_state": False, "record_timing": False}
     NotebookClient(notebook, km=kernel, extra_arguments=["--log-level=ERROR"], **options).execute()
 
@@ -95,6 +95,9 @@ def as_html(notebook: Any) -> str:
     """The notebook as a page of its own, without the scripts that nbconvert would fetch from elsewhere."""
     from nbconvert import HTMLExporter
 
+    for cell in notebook.cells:  # each report has a static picture too, which needs no script from a network
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
     notebook.metadata["title"] = "constviz quickstart"
     nowhere = "data:text/javascript,"
     exporter = HTMLExporter(embed_images=True, require_js_url=nowhere, jquery_url=nowhere, mathjax_url=nowhere)

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
-import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 
 import pytest
+from labs import CHROMIUM, FLAGS, Lab, leaves_the_machine, run_all, save, shut_down_kernel
 from shells import environment
 
 sync_api = pytest.importorskip("playwright.sync_api")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("jupyterlab")
 pytest.importorskip("nbconvert")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a system Chromium, and there is none")
-
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 
 CELLS = [
     "%load_ext constviz",
@@ -45,41 +33,9 @@ def f(x):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab that knows no user, and its folder."""
-    home = tmp_path_factory.mktemp("lab")
-    root, settings = home / "root", home / "settings"
-    root.mkdir()
-    quiet = settings / "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(16)
-    command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"),
-        *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"),
-        *("--expose-app-in-browser", "--LabApp.extension_manager=readonly"),
-    ]
-    places = {"JUPYTERLAB_SETTINGS_DIR": str(settings), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(command, env={**environment(home), **places}, stdout=log, stderr=log)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api", server)
-        yield lambda name: f"http://127.0.0.1:{port}/lab/tree/{name}?reset&token={token}", root
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-def wait_for(address, server):
-    for _ in range(240):
-        assert server.poll() is None, "JupyterLab did not start"
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(address, timeout=1)
-            return
-        time.sleep(0.25)
-    raise TimeoutError(address)
+    lab = Lab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.close()
 
 
 @pytest.fixture(scope="module")
@@ -100,36 +56,17 @@ def page(browser):
     page.close()
 
 
-def leaves_the_machine(url):
-    return not url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:"))
-
-
 @pytest.fixture(scope="module")
 def executed(lab, browser, tmp_path_factory):
     """The notebook as JupyterLab saved it after running every cell."""
-    address, root = lab
-    path = root / "run.ipynb"
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(source) for source in CELLS],
-        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-    )
-    nbformat.write(notebook, path)
+    path = lab.write("run.ipynb", CELLS)
     page = browser.new_page(viewport={"width": 1400, "height": 1500})
     page.set_default_timeout(120_000)
-    page.goto(address("run.ipynb"))
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_function(
-        "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-    )
-    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    look(page, tmp_path_factory.mktemp("shots") / "run.png")
-    text = page.locator(".jp-Cell").nth(2).locator(".jp-OutputArea-output").all_inner_texts()
-    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
-    for _ in range(100):
-        saved = json.loads(path.read_text())
-        if saved["cells"][-1]["outputs"]:
-            break
-        time.sleep(0.2)
+    run_all(page, lab.address("run.ipynb"))
+    page.locator(".constviz .cv-box").first.wait_for()
+    page.screenshot(path=str(tmp_path_factory.mktemp("shots") / "run.png"))
+    text = page.locator(".jp-Cell").nth(2).locator(".jp-OutputArea-output").all_text_contents()
+    save(page, path, lambda saved: len(saved["cells"][-1]["outputs"]) == 3)
     page.close()
     return path, "\n".join(text)
 
@@ -151,8 +88,9 @@ def test_a_cell_shows_its_result_and_the_picture(executed):
     path, text = executed
     assert "tensor([0., 3., 6.])" in text
     outputs = json.loads(path.read_text())["cells"][-1]["outputs"]
-    assert [output["output_type"] for output in outputs] == ["execute_result", "display_data"]
+    assert [output["output_type"] for output in outputs] == ["execute_result", "display_data", "display_data"]
     assert "folded" in "".join(outputs[1]["data"]["text/plain"])
+    assert "".join(outputs[2]["data"]["text/plain"]) == "interactive diagram of f"
 
 
 def test_the_words_are_there_beside_the_picture(executed):
@@ -163,14 +101,12 @@ def test_the_words_are_there_beside_the_picture(executed):
 
 def test_reopened_untrusted_and_without_a_kernel(executed, lab, page, tmp_path):
     path, _ = executed
-    address, root = lab
     copy = json.loads(path.read_text())
     copy["cells"].insert(0, nbformat.v4.new_markdown_cell("A copy from elsewhere"))  # another text: not signed here
-    (root / "copy.ipynb").write_text(json.dumps(copy))
-    page.goto(address("copy.ipynb"))
+    (lab.root / "copy.ipynb").write_text(json.dumps(copy))
+    page.goto(lab.address("copy.ipynb"))
     page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel")
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    shut_down_kernel(page)
     assert not page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.cells.get(3).trusted")
     look(page, tmp_path / "untrusted.png")
     assert not page.outside
