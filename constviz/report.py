@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .analysis.diff import diff
+from .analysis.diff import Diff, diff
 from .analysis.verdicts import worst
 from .display import tables
 from .display.dot import diagram
@@ -17,7 +17,7 @@ from .display.html import as_html
 from .display.layout import LayoutError
 from .display.page import interactive_page, page
 from .display.payload import picture_name
-from .display.picture import picture
+from .display.picture import picture, small_picture
 from .display.text import text
 from .model import LEAD, Assumption, Comparison, Variant, Verdict
 from .saved import ReportFileError, from_json, to_json
@@ -196,7 +196,7 @@ class FoldReport:
         # viewer shows only one of the kinds, so the HTML has the text too.
         bundle = {"text/plain": repr(self)}
         try:
-            bundle["image/svg+xml"] = self._picture()
+            bundle["image/svg+xml"] = self._small
             name = picture_name(self._comparison)
             bundle["text/html"] = as_html(bundle["image/svg+xml"], bundle["text/plain"], name)
         except LayoutError as error:
@@ -213,21 +213,23 @@ class FoldReport:
         show(self)
 
     def _picture(self) -> str:
-        return _picture(self)
+        return picture(self._diff, _title(self._comparison))
+
+    @functools.cached_property
+    def _diff(self) -> Diff:
+        return diff(self._comparison.variants.get("before"), self._comparison.variants.get("after"))
+
+    @functools.cached_property  # a cell that shows a report and saves it draws it once
+    def _small(self) -> str:
+        return small_picture(self._diff, _title(self._comparison))
 
     def _page(self) -> str:
         try:
-            return interactive_page(self.current, self._picture(), repr(self))
+            return interactive_page(self.current, self._small, repr(self))
         except LayoutError:  # then a page of tables
             names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
             frames = {name.replace("_", " "): getattr(self, name) for name in names}
             return page(_title(self._comparison), "", repr(self), frames | {"nodes": self.nodes()})
-
-
-@functools.lru_cache(maxsize=16)  # a cell that shows a report and saves it draws it once
-def _picture(report: FoldReport) -> str:
-    variants = report.variants
-    return picture(diff(variants.get("before"), variants.get("after")), _title(report.comparison))
 
 
 def _title(comparison: Comparison) -> str:

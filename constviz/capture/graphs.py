@@ -131,6 +131,8 @@ def _target(node: torch.fx.Node) -> str:
         return str(node.target)
     module = getattr(node.target, "__module__", None) or ""
     name = function_name(node.target)
+    if name.startswith("_VariableFunctions"):  # the class behind torch.relu and the like
+        return f"torch.{name.rsplit('.', 1)[-1]}"
     return name if module in ("_operator", "builtins", "") or module.startswith("torch._C") else f"{module}.{name}"
 
 

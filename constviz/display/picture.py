@@ -8,13 +8,16 @@ from xml.sax.saxutils import escape
 
 from ..analysis.diff import Diff, Status
 from .dot import COLOURS, draw
+from .drawing import slim
 from .labels import clean, middle
 from .layout import svg
 from .scene import Scene, scene
 
-__all__ = ["picture"]
+__all__ = ["picture", "small_picture"]
 
 _BUDGET = 120
+_FEWEST = 30
+_ROOM = 80_000  # bytes
 _CALM = 24  # a still picture cannot be zoomed: modules in which nothing was folded stay closed
 _WIDEST = 420.0  # points; two wider panes would be shrunk to a notebook's width until letters are hard to read
 _GAP = 24.0
@@ -26,6 +29,22 @@ _OPEN = re.compile(r"<svg[^>]*>", re.DOTALL)
 # how Graphviz writes a tooltip: a link to nowhere, which sanitizers throw out; browsers show <title> as well
 _TOOLTIP = re.compile(r'<title>[^<]*</title>\n<g id="[^"]*"><a xlink:title="([^"]*)">\n(.*?)</a>\n</g>', re.DOTALL)
 _VIEWBOX = re.compile(r'viewBox="([-\d.]+) ([-\d.]+) ([-\d.]+) ([-\d.]+)"')
+
+
+def small_picture(diff: Diff, title: str = "") -> str:
+    """The same in fewer bytes: without tooltips, and with fewer boxes where that is still too much.
+
+    A notebook keeps it twice, and is committed with it.
+
+    Raises:
+        LayoutError: no engine can draw it.
+    """
+    budget = _BUDGET
+    text = slim(picture(diff, title, budget=budget))
+    while len(text) > _ROOM and budget > _FEWEST:
+        budget //= 2
+        text = slim(picture(diff, title, budget=budget))
+    return text
 
 
 def picture(diff: Diff, title: str = "", *, prefix: str | None = None, budget: int = _BUDGET) -> str:
