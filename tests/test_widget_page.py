@@ -112,18 +112,20 @@ def test_statuses_are_told_apart_without_colour(shown, small):
 
 def test_a_drag_moves_both_panes_to_the_pixel(shown, small):
     shown.open(*small)
+    shown("(id) => model.set('selected', id)", MUL)
     before = shown.place("[data-side=before] .cv-output"), shown.place("[data-side=after] .cv-output")
     assert before[0] == pytest.approx(before[1], abs=0.01)
     pane = shown.find(".cv-pane").first.bounding_box()
-    shown.page.mouse.move(pane["x"] + 30, pane["y"] + 300)
+    x, y = (round(pane[way] + at) for way, at in zip("xy", before[0], strict=True))  # on a box, which it takes along
+    shown.page.mouse.move(x, y)
     shown.page.mouse.down()
-    shown.page.mouse.move(pane["x"] + 70, pane["y"] + 280, steps=3)
-    shown.page.mouse.move(pane["x"] + 103, pane["y"] + 259, steps=3)
+    shown.page.mouse.move(x + 40, y - 20, steps=3)
+    shown.page.mouse.move(x + 73, y - 41, steps=3)
     shown.page.mouse.up()
     shown.settle()
     for side, (x, y) in zip(("before", "after"), before, strict=True):
         assert shown.place(f"[data-side={side}] .cv-output") == pytest.approx([x + 73, y - 41], abs=0.01)
-    assert shown.selected() == ""  # the end of a drag is no click
+    assert shown.selected() == MUL  # the end of a drag is no click
 
 
 def test_the_wheel_zooms_with_ctrl_or_focus_and_else_scrolls_the_page(shown, small):
@@ -295,6 +297,16 @@ def test_hover_lights_neighbours_and_dims_the_rest(shown, small):
     shown.find(".cv-foot").hover()
     assert not tip.is_visible()
     assert float(shown.find("[data-side=after] .cv-output").evaluate(opacity)) == 1
+
+
+def test_arrow_keys_follow_edges_rather_than_the_nearest_box(shown, small):
+    data, view = small
+    x, mul, output = (box_like(view, text) for text in ("x", "mul", "output"))
+    lines = [line for line in view["lines"] if line[:2] != [x, mul]]
+    shown.open(data, {**view, "lines": [*lines, [x, output, True, True, False]]})
+    shown.focus_box(f"[data-side=after] [data-box='{x}']")
+    shown.page.keyboard.press("ArrowDown")
+    assert shown("document.activeElement.dataset.box") == output
 
 
 def test_keyboard_walk(shown, small):
@@ -806,8 +818,8 @@ def test_layout_at_notebook_widths(shown, small, width):
     assert hidden == []
 
 
-SIBLING = f"""<div class=jp-Cell><div id=host></div><img alt='{PICTURE}'><pre>text</pre></div>
-<div class=jp-Cell><img alt='{PICTURE}'></div>"""
+SIBLING = f"""<div class=jp-Cell><img alt='{PICTURE}'></div>
+<div class=jp-Cell><div id=host></div><img alt='{PICTURE}' class=own><pre>text</pre></div>"""
 
 
 RECORD = """() => {
@@ -832,13 +844,13 @@ def test_the_static_picture_is_hidden_meanwhile_and_all_ends_with_dispose(shown,
     shown(RECORD)
     shown.open(*small, body=SIBLING)
     hidden = "[...document.querySelectorAll('img, pre:not(.constviz *)')].map((e) => e.hidden)"
-    assert shown(hidden) == [True, True, False]  # the other cell's stays
+    assert shown(hidden) == [False, True, True]  # the other cell's stays
     assert shown("model.listening()") == 5 and len(shown(LEFT)) > 20
     shown("() => { window.second = constviz.default.render({ model, el: document.querySelector('#host') }) }")
     assert shown("model.listening()") == 10
     shown("end()")
     assert shown("document.querySelectorAll('.constviz').length") == 1
-    assert shown(hidden) == [True, True, False]
+    assert shown(hidden) == [False, True, True]
     shown("second()")
     assert shown(hidden) == [False, False, False]
     assert shown("model.listening()") == 0 and shown(LEFT) == []
@@ -860,7 +872,7 @@ def test_rendering_before_attaching(shown, small):
         window.end = constviz.default.render({ model, el });
         document.querySelector("#host").append(el);
     """)  # fmt: skip
-    shown.page.wait_for_function("() => document.querySelector('img').hidden")
+    shown.page.wait_for_function("() => document.querySelector('.own').hidden")
     assert shown.camera()[2] > 0.6
 
 
@@ -952,6 +964,19 @@ def test_a_saved_page_finds_and_tells_everything(saved):
     assert shown.note() == ""
     shown("end()")
     assert shown.find(".constviz").count() == 0
+
+
+def test_a_saved_page_prefers_the_drawing_a_node_belongs_to(saved):
+    shown, _, _ = saved
+    shown.search("up")
+    for k in range(3):
+        shown.find(".cv-search input").press("Enter")
+        shown.page.wait_for_function(f"() => document.querySelector('.cv-details h3')?.textContent === 'up_{k}'")
+        assert shown.find("[data-side=after] .cv-box", has_text="gelu").count() == 1
+    shown.search("output")
+    shown.find(".cv-search input").press("Enter")
+    shown.page.wait_for_function("() => document.querySelector('.cv-details h3')?.textContent === 'output'")
+    assert not shown.find("button", has_text="back").is_visible()
 
 
 def test_a_saved_page_works_under_a_strict_policy(shown, small, tmp_path):
