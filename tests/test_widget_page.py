@@ -582,7 +582,8 @@ def test_the_panel_can_be_widened(shown, small):
     assert panel.bounding_box()["width"] == pytest.approx(width + 100, abs=5)
     shown.page.keyboard.press("ArrowRight")
     assert panel.bounding_box()["width"] == pytest.approx(width + 76, abs=5)
-    assert shown.transforms()[0] == shown.transforms()[1]
+    left, right = shown.transforms()
+    assert left == right
 
 
 def test_several_graphs_have_a_strip_and_stages_a_selector(shown, small):

@@ -2,6 +2,7 @@
 
 const EXPORT_FONT = "Helvetica, Arial, sans-serif";
 const EXPORT_HEAD = 42;
+const EXPORT_FOOT = 24;
 const EXPORT_INK = "#111111";
 const EXPORT_SAMPLES = [
   ["in both", "#eeeeee", "#666666", {}],
@@ -14,7 +15,7 @@ function composePicture(panes, title) {
   const { width, height } = panes.size;
   const sides = panes.panes.filter((pane) => panes.sidesShown().includes(pane.side));
   const gap = 12;
-  const whole = { width: sides.length * width + (sides.length - 1) * gap, height: height + EXPORT_HEAD };
+  const whole = { width: sides.length * width + (sides.length - 1) * gap, height: height + EXPORT_HEAD + EXPORT_FOOT };
   const svg = makeSvg("svg", { ...whole, viewBox: `0 0 ${whole.width} ${whole.height}` });
   svg.setAttribute("xmlns", SVG_NAMESPACE);
   svg.append(makeSvg("title", { text: printable(title) }));
@@ -27,7 +28,7 @@ function composePicture(panes, title) {
     clipped.append(bareCopy(pane.viewport, panes.mode === "ghosts"));
     svg.append(label, clipped, makeSvg("rect", frame));
   });
-  svg.append(...exportLegend(whole.width));
+  svg.append(...exportLegend(EXPORT_HEAD + height + 7));
   return svg;
 }
 
@@ -36,11 +37,11 @@ function exportText(text, x, y, size, isBold) {
   return makeSvg("text", { x, y, fill: EXPORT_INK, "font-family": EXPORT_FONT, "font-size": size, "font-weight": weight, text });
 }
 
-function exportLegend(width) {
-  let x = Math.max(140, width - 330);
+function exportLegend(y) {
+  let x = 8;
   return EXPORT_SAMPLES.flatMap(([words, fill, stroke, look]) => {
-    const sample = makeSvg("rect", { x, y: 25, width: 16, height: 10, fill, stroke, ...look });
-    const text = exportText(words, x + 21, 34, 10, false);
+    const sample = makeSvg("rect", { x, y, width: 16, height: 10, fill, stroke, ...look });
+    const text = exportText(words, x + 21, y + 9, 10, false);
     x += 36 + 5.4 * words.length;
     return [sample, text];
   });
