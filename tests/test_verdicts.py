@@ -77,6 +77,9 @@ def test_untraced_is_opaque_and_says_whether_it_was_asked_again():
         ({"takes_tensor": True, "asks_size": True}, "it may ask for a size"),
         ({"takes_tensor": True, "asks_tensor": ["grad_fn"]}, "asks a tensor for grad_fn"),
         ({"sets": ["SEEN"]}, "it changes SEEN"),
+        ({"written_by_program": ["STATE"]}, "STATE, which the compiled program itself changes"),
+        ({"unguarded": ["_forward_hooks"]}, "nothing changes in _forward_hooks"),
+        ({"closes_over": ["n"]}, "closes over n"),
         ({"written": True, "called_again": True, "result": "tensor"}, "writes into its result"),
         ({"autograd": True, "result": "tensor"}, "autograd history"),
         ({"frozen": True}, "freezing"),
@@ -99,7 +102,7 @@ def test_what_holds_only_while_something_stays_is_conditional(facts, words):
     "facts",
     [
         {"takes_tensor": True},  # it computes nothing on it: dtype, device, number of dimensions
-        {"takes_tensor": True, "makes_nodes": True, "passed_on": True, "values": "the argument itself"},
+        {"takes_tensor": True, "makes_nodes": True, "passed_on": True},
         {"sizes": "2 became 3", "dynamic": False},  # another size is compiled anew
         {"leaves_graph": True},  # a number has no identity to lose
         {"result": "tensor"},

@@ -59,6 +59,12 @@ class Evidence(Answers):
     """Its code mentions the size of something."""
     asks_tensor: Sequence[str] = ()
     """What its code asks a tensor for that no guard covers, such as ``grad_fn``."""
+    unguarded: Sequence[str] = ()
+    """State that its code mentions and no guard covers, such as the hooks of a module."""
+    closes_over: Sequence[str] = ()
+    """Variables of a function that it was given."""
+    written_by_program: Sequence[str] = ()
+    """Variables that it reads and the compiled program changes."""
     sets: Sequence[str] = ()
     """Variables and attributes that its code sets and others can see."""
     written: bool = False
@@ -106,12 +112,12 @@ def _shown_wrong(e: Evidence) -> Finding | None:
         (e.mismatch, "the first call already differs from eager: {}", "take the mark off"),
         (e.repeat, "asked again with the same arguments it answers otherwise: {}", "pass the value in as an argument"),
         (
-            None if e.passed_on else e.values,
+            e.values,
             "its answer depends on the values of a tensor: {}",
             "compute it in the graph, without the mark",
         ),
         (
-            e.sizes if e.symbolic and not e.passed_on else None,
+            e.sizes if e.symbolic else None,
             "its answer depends on a size that the graph leaves open: {}",
             "use the size itself, without the mark",
         ),
@@ -161,6 +167,21 @@ def _holds_while(e: Evidence) -> Finding | None:
             "pass it in as an argument, or compile anew after a change",
         ),
         (
+            ", ".join(e.written_by_program[:3]),
+            "it may read {}, which the compiled program itself changes: it sees what was there before the call",
+            "pass the value in as an argument",
+        ),
+        (
+            ", ".join(e.unguarded),
+            "sound while nothing changes in {}, which nobody guards",
+            "pass the value in as an argument if it may change",
+        ),
+        (
+            ", ".join(e.closes_over[:3]),
+            "a function that it is given closes over {}, which may come to differ between calls",
+            "give it the value instead",
+        ),
+        (
             e.writes or ", ".join(e.sets[:3]),
             "it changes {}, which now happens once a compile",
             "keep side effects out of it",
@@ -172,12 +193,12 @@ def _holds_while(e: Evidence) -> Finding | None:
             "pass the value in as an argument if it may change",
         ),
         (
-            e.sizes if e.dynamic and not e.passed_on else None,
+            e.sizes if e.dynamic else None,
             "sound while sizes stay: {}; after another size Dynamo leaves the size open",
             "compile with dynamic=False, or use the size itself",
         ),
         (
-            "a size" if e.takes_tensor and e.asks_size and not e.passed_on and (e.dynamic or e.symbolic) else None,
+            "a size" if e.takes_tensor and e.asks_size and (e.dynamic or e.symbolic) else None,
             "sound while sizes stay: it may ask for {}, and after another size Dynamo leaves the size open",
             "compile with dynamic=False, or use the size itself",
         ),

@@ -20,7 +20,8 @@ from .record import Recorder
 from .seam import MarkedRead, is_wrapper
 
 __all__ = [
-    "LiveAssumption", "dropped_guards", "folded_names", "function_of", "is_frame_of",
+    "DYNAMOS_OWN", "LiveAssumption", "dropped_guards", "folded_names", "function_of", "is_frame_of",
+    "keys_around_folds",
     "readers_of", "scope_of",
 ]  # fmt: skip
 
@@ -34,6 +35,9 @@ _ABOUT_CODE = {
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
 _TORCHS_OWN = re.compile(r"G\['__import_torch('\]|_dot_)")
 """Dynamo's own names for torch modules that it imported; those of the user's modules are state like any other."""
+
+DYNAMOS_OWN = ("__builtins_dict__", "___stack", "___unnamed_scope")
+"""In names for what Dynamo itself made."""
 
 _CLOSURE = re.compile(r"([LG]\['\w+'\](?:\.\w+|\['[^'\[\]]+'\])*?)\.__closure__\[(\d+)\]\.cell_contents")
 
@@ -96,8 +100,8 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
     names = folded_names(after)
     if not names:
         return []
-    kept = {e.key for e in after.guard_entries}
-    unfiltered = {e.key for e in after.wanted_guards}
+    kept = keys_around_folds(after, after.guard_entries)
+    unfiltered = keys_around_folds(after, after.wanted_guards)
     returned = {id(raw.returned) for raw in after.folds}  # a returned container is guarded as what the fold gave
     live = {id(e.value) for e in after.guard_entries if isinstance(e.value, (list, dict, set))} & returned
     owners = {e.guard.source: e.value for e in before.wanted_guards}
@@ -107,13 +111,13 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
         source, key = entry.guard.source, entry.key
         if key in found or not _is_about_state(entry) or id(owners.get(_owner(source))) in live:
             continue
-        readers = [names[i] for i in readers_of(entry, before) if i in names]
+        known = [i for i in readers_of(entry, before) if i in names]
         aliased = _shares(entry.value, results)
-        if key in kept and not (readers and isinstance(entry.value, torch.Tensor) and not aliased):
-            continue  # a kept guard on a tensor says nothing about what is in it
-        if not readers and key not in unfiltered and _is_of_the_call(entry, top):
-            readers = list(names.values())  # who read it is not known: it may have been any of them
-        functions = tuple(dict.fromkeys(readers))
+        content = isinstance(entry.value, torch.Tensor) and not aliased  # of which a kept guard says nothing
+        readers = [i for i in known if content or key not in kept[i]]
+        if not known:  # who read it is not known: it may have been any of them
+            readers = [i for i in _possible_readers(entry, after, top) if key not in kept[i] | unfiltered[i]]
+        functions = tuple(dict.fromkeys(names[i] for i in readers))
         scope = scope_of(entry.frame, top)
         if functions and not _is_inside_a_library(source, scope):
             found[key] = LiveAssumption(functions, entry, scope, aliased)
@@ -123,6 +127,25 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
 def folded_names(after: Recorder) -> dict[int, str]:
     """The names of the folded functions, by the function's id."""
     return {id(function_of(r.fn)): function_name(r.fn) for r in after.folds if r.marked and r.error is None}
+
+
+def keys_around_folds(after: Recorder, entries: Iterable[GuardEntry]) -> dict[int, set[Any]]:
+    """For each folded function what is checked in every frame that holds a fold of it.
+
+    A check in another frame, of a function that is called later or of the rest after a graph break, comes too late:
+    the frame with the fold runs as it is.
+    """
+    of_frame: dict[int, set[Any]] = {}
+    for entry in entries:
+        of_frame.setdefault(id(entry.frame), set()).add(entry.key)
+    found: dict[int, set[Any]] = {i: set() for i in folded_names(after)}
+    seen: set[int] = set()
+    for frame in after.frames:
+        for i in {id(function_of(after.folds[position].fn)) for position in frame.folds} & found.keys():
+            keys = of_frame.get(id(frame), set())
+            found[i] = found[i] & keys if i in seen else set(keys)
+            seen.add(i)
+    return found
 
 
 def _distinct(found: Iterable[LiveAssumption]) -> list[LiveAssumption]:
@@ -138,7 +161,7 @@ def _is_about_state(entry: GuardEntry) -> bool:
     source, value = entry.guard.source, entry.value
     if entry.guard.type in _ABOUT_CODE or not entry.has_value or isinstance(value, _CODE):
         return False
-    if "___stack" in source or "__builtins_dict__" in source or _TORCHS_OWN.match(source):
+    if any(word in source for word in DYNAMOS_OWN) or _TORCHS_OWN.match(source):
         return False
     if source.endswith((".__name__", ".__qualname__", ".__module__", ".__code__")):
         return False
@@ -165,16 +188,21 @@ def _is_inside_a_library(source: str, scope: Scope) -> bool:
     return False
 
 
-def _is_of_the_call(entry: GuardEntry, top: Any) -> bool:
-    """Whether a guard is about state, in the frame of the compiled function itself.
+def _possible_readers(entry: GuardEntry, after: Recorder, top: Any) -> Iterator[int]:
+    """Ids of the folded functions that may have read state guarded in the frame of the compiled function itself.
 
     Without the marks the graph may break, and then Dynamo compiles frames further in, and guards their arguments:
     that says nothing about a fold.
     """
     code = getattr(function_of(called_function(top)), "__code__", None)
     if entry.frame is None or code is None or code_name(entry.frame.code) != code_name(code):
-        return False
-    return not re.fullmatch(r"L\['\w+'\](\[\d+\])*", entry.guard.source)
+        return
+    functions = {id(function_of(raw.fn)): function_of(raw.fn) for raw in after.folds if raw.marked and not raw.error}
+    argument = re.fullmatch(r"L\['(\w+)'\](\[\d+\])*", entry.guard.source)
+    for i, fn in functions.items():
+        # a closure variable that both see is guarded under the name that it has in the compiled function
+        if argument is None or argument[1] in getattr(getattr(fn, "__code__", None), "co_freevars", ()):
+            yield i
 
 
 def _owner(source: str) -> str:

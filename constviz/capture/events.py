@@ -37,8 +37,8 @@ class RawFold:
     """The result itself, in which the program may write."""
     answer: Any = None
     """The result as it was."""
-    passed_on: bool = False
-    """The result is one of the arguments."""
+    passed_on: int | None = None
+    """The place of the argument that is the result, if one is."""
     error: BaseException | None = None
     target: str | None = None
     """The ``get_attr`` target that holds a tensor result."""

@@ -15,13 +15,21 @@ from ..analysis.verdicts import Answers, Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
 from .again import Again
 from .assumptions import LiveAssumption, function_of
-from .bytecode import asks_for_size, unguarded_questions, writes_outside
+from .bytecode import (
+    asks_for_size,
+    names_used,
+    unguarded_questions,
+    unguarded_state,
+    writes_outside,
+    written_by,
+)
 from .describe import tensors_in
 from .equality import difference
 from .events import RawFold
 from .leads import is_traced, library_calls
 from .preserve import Snapshot
 from .probes import probe
+from .reach import is_library
 from .record import Recorder
 from .seam import CompileOptions, freezes_parameters
 
@@ -34,7 +42,7 @@ _VIEWS = {
 }  # fmt: skip
 
 _PLAIN = (
-    bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout,
+    bool, int, float, complex, str, bytes, type(None), type(...), torch.dtype, torch.device, torch.Size, torch.layout,
     torch.memory_format, slice, range, types.FunctionType, types.BuiltinFunctionType, type,
 )  # fmt: skip
 
@@ -80,6 +88,7 @@ def judged(
     """The variant with a verdict on each of its folds."""
     mismatch = first.difference()
     blamed = _blamed(after, saw_after) if mismatch else set()
+    written = _written_by_program(saw_after)
     folds = []
     for fold in after.folds:
         raw = saw_after.folds[fold.position] if fold.position is not None else None
@@ -89,6 +98,7 @@ def judged(
             mine = [a for a in assumptions if a.is_read_by(raw.fn)]
             answers = probe(raw, state, mine) if ask else Answers()
             evidence = _evidence(fold, raw, after, saw_before, mine, answers, options)
+            evidence = replace(evidence, written_by_program=sorted(names_used(raw.fn) & written))
             evidence = replace(
                 evidence,
                 mismatch=mismatch if fold.id in blamed else None,
@@ -125,10 +135,12 @@ def _evidence(
         dynamic=options.dynamic is not False,
         owner_is_argument=isinstance(raw.fn, types.MethodType) and _uses_self(fn),
         result=_kind(raw.returned),
-        passed_on=raw.passed_on and raw.target is None,
+        passed_on=raw.passed_on is not None and raw.target is None,
         frozen=freezes_parameters(options),
         asks_size=asks_for_size(fn),
         asks_tensor=unguarded_questions(fn),
+        unguarded=unguarded_state(fn),
+        closes_over=_closed_over(raw),
         sets=writes_outside(fn),
         own_storage=not any(a.expected.aliased for a in assumptions),
         written=_written(nodes, holders),
@@ -136,6 +148,26 @@ def _evidence(
         autograd=any(t.grad_fn is not None for t in tensors),
         **vars(answers),
     )
+
+
+def _written_by_program(after: Recorder) -> set[str]:
+    """Global and closure variables that the compiled functions change, and those that Dynamo traced inside them.
+
+    A fold sees them as they were before the call.
+    """
+    marked = {getattr(function_of(raw.fn), "__code__", None) for raw in after.folds if raw.marked}
+    codes = {frame.code: frame.f_globals for frame in after.frames}
+    for call in after.inlined_calls:
+        codes.setdefault(call.code, getattr(function_of(call.fn), "__globals__", {}))
+    theirs = ((code, names) for code, names in codes.items() if not is_library(code.co_filename))
+    return {name for code, names in theirs if code not in marked for name in written_by(code, names)}
+
+
+def _closed_over(raw: RawFold) -> list[str]:
+    """Variables that functions close over which it was given: Dynamo may leave such a number open later on."""
+    args, kwargs = raw.given or ((), {})
+    functions = [value for value in (*args, *kwargs.values()) if isinstance(value, types.FunctionType)]
+    return sorted({name for function in functions for name in function.__code__.co_freevars})
 
 
 def _came_of_it(fold: Fold, evidence: Evidence, again: Again) -> dict[str, Any]:

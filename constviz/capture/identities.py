@@ -12,9 +12,18 @@ from typing import Any
 import torch
 
 from ..model import Guard
-from .assumptions import LiveAssumption, folded_names, function_of, is_frame_of, readers_of, scope_of
+from .assumptions import (
+    DYNAMOS_OWN,
+    LiveAssumption,
+    folded_names,
+    function_of,
+    is_frame_of,
+    keys_around_folds,
+    readers_of,
+    scope_of,
+)
 from .events import Frame, GuardEntry
-from .reach import is_library, is_library_class, is_library_function
+from .reach import file_of, is_library, is_library_class, is_library_function
 from .readings import Scope, UnreadableError, read
 from .record import Recorder
 
@@ -46,13 +55,13 @@ def dropped_identities(
     names = folded_names(after)
     if not names:
         return []
-    kept = {e.key for e in after.guard_entries}
-    for entry in after.guard_entries:
-        kept |= {e.key for e in _about_identity(entry, scope_of(entry.frame, top))}
+    entries = after.guard_entries
+    about = [e for entry in entries for e in _about_identity(entry, scope_of(entry.frame, top))]
+    kept = keys_around_folds(after, [*entries, *about])
     found: dict[Any, LiveAssumption] = {}
     for entry, readers in _candidates(before, top):
-        functions = tuple(dict.fromkeys(names[i] for i in readers if i in names))
-        if functions and entry.key not in kept and entry.key not in found:
+        functions = tuple(dict.fromkeys(names[i] for i in readers if i in names and entry.key not in kept[i]))
+        if functions and entry.key not in found:
             found[entry.key] = LiveAssumption(functions, entry, scope_of(entry.frame, top), False)
     for entry, fn in _defaults(before, after):
         if not any(a.source.startswith(entry.guard.source) for a in known):
@@ -103,7 +112,7 @@ def _readers(entry: GuardEntry, before: Recorder) -> list[int]:
 
 def _about_identity(entry: GuardEntry, scope: Scope) -> Iterator[GuardEntry]:
     kind, source, value = entry.guard.type, entry.guard.source, entry.value
-    if not entry.has_value or "__builtins_dict__" in source or "___stack" in source:
+    if not entry.has_value or any(word in source for word in DYNAMOS_OWN):
         return
     if kind in _ON_CODE and issubclass(type(value), (*_FUNCTIONS, type)):
         if not _is_fixed_code(source, value, scope):
@@ -214,7 +223,7 @@ def _is_in_library(source: str, scope: Scope) -> bool:
 
 def _is_library_module(module: Any) -> bool:
     root = str(module.__name__).split(".")[0]
-    return root in sys.stdlib_module_names or is_library(getattr(module, "__file__", None))
+    return root in sys.stdlib_module_names or is_library(file_of(module))
 
 
 def _owner(source: str, scope: Scope) -> Any:

@@ -21,13 +21,14 @@ from .record import Recorder
 __all__ = ["is_traced", "leads", "library_calls", "names_read"]
 
 _PURE = {
-    "_operator", "abc", "ast", "builtins", "cmath", "collections", "copy", "dataclasses", "enum", "fractions",
-    "functools", "itertools", "math", "numbers", "operator", "re", "string", "textwrap", "types", "typing",
+    "_collections", "_functools", "_operator", "abc", "ast", "builtins", "cmath", "collections", "copy", "dataclasses",
+    "enum", "fractions", "functools", "itertools", "math", "numbers", "operator", "re", "string", "textwrap", "types",
+    "typing",
 }  # fmt: skip
 """Modules whose functions answer from their arguments alone."""
 
 _GUARDED = {
-    "are_deterministic_algorithms_enabled", "get_autocast_dtype", "get_default_dtype", "get_float32_matmul_precision",
+    "are_deterministic_algorithms_enabled", "get_default_dtype", "get_float32_matmul_precision",
     "get_num_threads", "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
 }  # fmt: skip
 """State of torch that Dynamo's global-state guard covers (``convert_frame``'s ``GLOBAL_STATE``)."""

@@ -19,7 +19,7 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .copies import put_back
-from .reach import is_library, is_opaque, names_in, slots_of
+from .reach import file_of, is_library, is_opaque, names_in, slots_of
 
 __all__ = ["Snapshot", "kept"]
 
@@ -29,6 +29,11 @@ _LIMIT = 200_000
 _LEAF_TYPES = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, types.CodeType, range,
 )  # fmt: skip
+
+
+_SEQUENCES: tuple[Any, ...] = ([], (), "", b"", range(0), bytearray())
+_ITERATORS = tuple(type(iter(sequence)) for sequence in _SEQUENCES)
+"""Iterators that can be set back, until they are used up."""
 
 
 Undo = Callable[[], None]
@@ -104,6 +109,11 @@ class Snapshot:
             self._keep_cell(value, queue)
         elif not isinstance(value, types.ModuleType):
             self._keep_object(value, queue)
+
+    def _keep_iterator(self, iterator: Any) -> None:
+        left = iterator.__reduce__()
+        if len(left) > 2:  # else it is used up, and stays so
+            self._undo.append(functools.partial(iterator.__setstate__, left[2]))
 
     def _keep_ambient(self) -> None:
         environ = dict(os.environ)
@@ -198,7 +208,7 @@ class Snapshot:
         values = {name: namespace.get(name, absent) for name in names}
         for value in values.values():
             if isinstance(value, types.ModuleType):
-                if not is_library(getattr(value, "__file__", None)):
+                if not is_library(file_of(value)):
                     self._keep_names(vars(value), names & vars(value).keys(), queue)
             elif value is not absent:
                 queue.append(value)
@@ -226,7 +236,7 @@ class Snapshot:
 
     def _keep_class(self, cls: type, queue: collections.deque[Any]) -> None:
         module = sys.modules.get(cls.__module__)
-        if module is None or is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+        if module is None or is_library(file_of(module)) or cls.__module__ == "builtins":
             return
         values = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__doc__")}
         queue.extend(values.values())
@@ -253,6 +263,8 @@ class Snapshot:
             self._remember(value.get_state(), value.set_state)
         elif isinstance(value, itertools.count):
             self._counts.append((value, repr(value)))
+        elif type(value) in _ITERATORS:
+            self._keep_iterator(value)
         elif isinstance(value, random.Random):
             self._remember(value.getstate(), value.setstate)
         elif numpy is not None and isinstance(value, numpy.random.Generator):

@@ -7,8 +7,9 @@ import os
 import sys
 import sysconfig
 import types
+from typing import Any
 
-__all__ = ["is_library", "is_library_class", "is_library_function", "is_opaque", "names_in", "slots_of"]
+__all__ = ["file_of", "is_library", "is_library_class", "is_library_function", "is_opaque", "names_in", "slots_of"]
 
 _LIBRARY_ROOTS = tuple(
     os.path.realpath(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")
@@ -23,7 +24,7 @@ _OPAQUE_ROOTS = (sys.stdlib_module_names - {"argparse", "builtins", "collections
 def slots_of(cls: type) -> tuple[str, ...]:
     """The slots of a class of the user's own."""
     module = sys.modules.get(cls.__module__)
-    if is_library(getattr(module, "__file__", None)) or cls.__module__ == "builtins":
+    if is_library(file_of(module)) or cls.__module__ == "builtins":
         return ()
     slots = cls.__dict__.get("__slots__", ())
     slots = (slots,) if isinstance(slots, str) else tuple(slots)
@@ -37,6 +38,12 @@ def names_in(code: types.CodeType) -> set[str]:
         if isinstance(constant, types.CodeType):
             names |= names_in(constant)
     return names
+
+
+def file_of(module: Any) -> str | None:
+    """The file of a module, without asking a ``__getattr__`` of its own."""
+    file = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
+    return file if isinstance(file, str) else None
 
 
 @functools.cache
@@ -56,7 +63,7 @@ def is_library_function(function: types.FunctionType) -> bool:
 def is_library_class(cls: type) -> bool:
     """Whether a class belongs to the standard library or an installed package."""
     root = str(cls.__module__).split(".")[0]
-    return root in sys.stdlib_module_names or is_library(getattr(sys.modules.get(cls.__module__), "__file__", None))
+    return root in sys.stdlib_module_names or is_library(file_of(sys.modules.get(cls.__module__)))
 
 
 def is_opaque(cls: type) -> bool:

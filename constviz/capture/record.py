@@ -109,7 +109,8 @@ class Recorder:
             raw.result = describe(result)
             raw.returned = result
             raw.answer = kept_copy(result)
-            raw.passed_on = any(result is value for value in (*args, *kwargs.values()))
+            places = (i for i, value in enumerate((*args, *kwargs.values())) if value is result)
+            raw.passed_on = next(places, None)
             raw.tensors = (result,) if type(result).__name__ == "ndarray" else tuple(tensors_in(result))
             raw.versions = tuple(map(version_of, raw.tensors))
             return result
