@@ -235,3 +235,11 @@ def test_any_opening_shows_every_item_once(items, steps, live):
     assert set(owner) == {item.id for item in items}
     assert is_acyclic(items, owner)
     assert opening.asked <= opening.keys
+
+
+def test_the_first_hot_item_is_seen_before_all_groups_of_one_level_open():
+    # 40 layers of 4 parts of 5: two dozen boxes hold the way to one item, not all layers
+    items = chain(800, lambda k: (f"layers.{k // 20}", f"part{k % 20 // 5}"), hot={133, 460, 777})
+    tree = collapse(items)
+    assert "n133" in list(boxes(tree, tree.start(budget=50)))
+    assert "n460" not in list(boxes(tree, tree.start(budget=50)))

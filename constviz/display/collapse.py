@@ -97,29 +97,37 @@ class Tree:
         """The keys of the groups to open at first, in the order of choosing them.
 
         Args:
-            budget: the most boxes to show.  Groups with hot items open first, then the outermost.
+            budget: the most boxes to show.  The way to the first hot item opens first, then groups with others, then
+                the outermost.
             calm: the most boxes to show for the sake of groups without hot items; by default ``budget``.
         """
         calm = budget if calm is None else min(calm, budget)
         chosen: list[str] = []
         shown = len(self.root.children)
-        heap: list[tuple[bool, int, int, int, Group]] = []
+        heap: list[tuple[bool, bool, int, int, int, Group]] = []
         order = 0
+        lead = set(self._way_to_the_first_hot())
 
         def push(group: Group, depth: int) -> None:
             nonlocal order
             for child in group.groups():
                 order += 1
-                heapq.heappush(heap, (not child.hot, depth, -child.hot, order, child))
+                heapq.heappush(heap, (child.key not in lead, not child.hot, depth, -child.hot, order, child))
 
         push(self.root, 0)
         while heap:
-            _, depth, _, _, group = heapq.heappop(heap)
+            _, _, depth, _, _, group = heapq.heappop(heap)
             if len(group.children) == 1 or shown - 1 + len(group.children) <= (budget if group.hot else calm):
                 chosen.append(group.key)
                 shown += len(group.children) - 1
                 push(group, depth + 1)
         return chosen
+
+    def _way_to_the_first_hot(self) -> Iterator[str]:
+        hot = [child for child in self.root.groups() if child.hot]
+        while hot:
+            yield hot[0].key
+            hot = [child for child in hot[0].groups() if child.hot]
 
 
 def collapse(items: Sequence[Item]) -> Tree:
