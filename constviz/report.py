@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .analysis.diff import Diff, diff
 from .analysis.verdicts import worst
 from .display import tables
 from .display.dot import diagram
@@ -18,6 +17,7 @@ from .display.layout import LayoutError
 from .display.page import interactive_page, page
 from .display.payload import picture_name
 from .display.picture import picture, small_picture
+from .display.stage import plan_of
 from .display.text import text
 from .model import LEAD, Assumption, Comparison, Variant, Verdict
 from .saved import ReportFileError, from_json, to_json
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from .auditing import Program
     from .capture.live import LiveCapture
+    from .display.scene import Plan
     from .display.widget import DiagramWidget
 
 __all__ = ["FoldReport", "load"]
@@ -213,19 +214,20 @@ class FoldReport:
         show(self)
 
     def _picture(self) -> str:
-        return picture(self._diff, _title(self._comparison))
+        return picture(self.plan.diff, _title(self._comparison))
 
     @functools.cached_property
-    def _diff(self) -> Diff:
-        return diff(self._comparison.variants.get("before"), self._comparison.variants.get("after"))
+    def plan(self) -> Plan:
+        """What can be drawn of before and after."""
+        return plan_of(self._comparison)
 
     @functools.cached_property  # a cell that shows a report and saves it draws it once
     def _small(self) -> str:
-        return small_picture(self._diff, _title(self._comparison))
+        return small_picture(self.plan, _title(self._comparison))
 
     def _page(self) -> str:
         try:
-            return interactive_page(self.current, self._small, repr(self))
+            return interactive_page(self.current, self._small, repr(self), plan=self.plan)
         except LayoutError:  # then a page of tables
             names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
             frames = {name.replace("_", " "): getattr(self, name) for name in names}

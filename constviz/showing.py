@@ -62,6 +62,7 @@ def make_widget(report: FoldReport) -> DiagramWidget:
 
     return DiagramWidget(
         report.current,
+        plan=report.plan,
         refold=None if program is None else refold,
         schedule=in_main_thread,
     )

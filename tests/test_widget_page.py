@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from page.shape import PICTURE, Desk, data_of, network, packed
-from page.shown import IDLE, STATIC, Shown, module
+from page.shown import IDLE, Shown, module, style
 from sample import HOSTILE, comparison, hostile
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -988,7 +988,7 @@ def test_a_saved_page_works_under_a_strict_policy(shown, small, tmp_path):
     path = tmp_path / "saved.html"
     path.write_text(
         f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<style>{(STATIC / "widget.css").read_text(encoding="utf-8")}</style><div id="host"></div>'
+        f'<style>{style()}</style><div id="host"></div>'
         f'<script type="application/json" id="constviz-data">{carried}</script>'
         f'<script type="module" nonce="x">{module()}\n{start}</script>',
         encoding="utf-8",

@@ -14,6 +14,7 @@ from . import assets
 from .drawing import slim
 from .insides import insides, packed
 from .payload import payload, plain
+from .scene import Plan
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ document.getElementById("constviz-picture").hidden = true;
 
 
 def interactive_page(
-    comparison: Comparison, picture: str, text: str, extra: Mapping[str, pd.DataFrame] | None = None
+    comparison: Comparison,
+    picture: str,
+    text: str,
+    extra: Mapping[str, pd.DataFrame] | None = None,
+    plan: Plan | None = None,
 ) -> str:
     """The page with the diagram, which needs no kernel for what it shows.
 
@@ -57,11 +62,12 @@ def interactive_page(
         picture: trusted SVG, for a browser that runs no scripts.
         text: the report's text form.
         extra: more tables by name, such as timings.
+        plan: the plan of the first drawing, if there is one already.
 
     Raises:
         LayoutError: no engine can draw it.
     """
-    stage = Stage(comparison, "dynamo")
+    stage = Stage(comparison, "dynamo", plan)
     data = payload(comparison, stage.plan, stage=stage.name, extra=extra)
     data |= {"picture": "", "inner": insides(stage, _INSIDES)}
     saved = {"data": data, "view": stage.draw(stage.opening, 1), "packed": _told(stage)}

@@ -11,12 +11,13 @@ from .dot import COLOURS, draw
 from .drawing import slim
 from .labels import clean, middle
 from .layout import svg
-from .scene import Scene, scene
+from .scene import Plan, Scene
 
 __all__ = ["picture", "small_picture"]
 
 _BUDGET = 120
 _FEWEST = 30
+_LARGE = 2_000  # nodes, of which many boxes stand for so many that lines between them take more room
 _ROOM = 80_000  # bytes
 _CALM = 24  # a still picture cannot be zoomed: modules in which nothing was folded stay closed
 _WIDEST = 420.0  # points; two wider panes would be shrunk to a notebook's width until letters are hard to read
@@ -31,7 +32,7 @@ _TOOLTIP = re.compile(r'<title>[^<]*</title>\n<g id="[^"]*"><a xlink:title="([^"
 _VIEWBOX = re.compile(r'viewBox="([-\d.]+) ([-\d.]+) ([-\d.]+) ([-\d.]+)"')
 
 
-def small_picture(diff: Diff, title: str = "") -> str:
+def small_picture(plan: Plan, title: str = "") -> str:
     """The same in fewer bytes: without tooltips, and with fewer boxes where that is still too much.
 
     A notebook keeps it twice, and is committed with it.
@@ -39,11 +40,11 @@ def small_picture(diff: Diff, title: str = "") -> str:
     Raises:
         LayoutError: no engine can draw it.
     """
-    budget = _BUDGET
-    text = slim(picture(diff, title, budget=budget))
+    budget = _BUDGET if len(plan.diff.nodes) < _LARGE else _BUDGET // 2
+    text = slim(_drawn(plan, title, None, budget))
     while len(text) > _ROOM and budget > _FEWEST:
         budget //= 2
-        text = slim(picture(diff, title, budget=budget))
+        text = slim(_drawn(plan, title, None, budget))
     return text
 
 
@@ -59,7 +60,11 @@ def picture(diff: Diff, title: str = "", *, prefix: str | None = None, budget: i
     Raises:
         LayoutError: no engine can draw it.
     """
-    content = scene(diff, budget, _CALM)
+    return _drawn(Plan(diff, budget), title, prefix, budget)
+
+
+def _drawn(plan: Plan, title: str, prefix: str | None, budget: int) -> str:
+    content = plan.scene(plan.tree.start(budget, _CALM))
     if prefix is None:
         source = str(draw(content).source)
         prefix = f"cv{hashlib.sha256(source.encode('utf-8', 'replace')).hexdigest()[:8]}-"

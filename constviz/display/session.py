@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..model import Comparison
 from .opening import Opening
 from .payload import payload, picture_name, plain, stages, weight
+from .scene import Plan
 from .searching import find
 from .stage import Stage, UnknownNodeError
 
@@ -54,6 +55,7 @@ class Session:
     Args:
         comparison: what to show, with its assumptions as they are now.
         publish: called with traits that have changed: ``data``, ``view``, ``selected``, ``status``.
+        plan: the plan of the first stage, if there is one already.
         extra: more tables by name, such as timings.
         refold: captures again with other marks; None if that is not possible.
         schedule: runs the capture; by default at once, in the thread that handles the message.
@@ -67,6 +69,7 @@ class Session:
         comparison: Comparison,
         publish: Callable[[dict[str, Any]], None] = lambda traits: None,
         *,
+        plan: Plan | None = None,
         extra: Mapping[str, pd.DataFrame] | None = None,
         refold: Refold | None = None,
         schedule: Callable[[Callable[[], None]], object] = lambda job: job(),
@@ -76,12 +79,13 @@ class Session:
         self._lock = threading.RLock()
         self._progress: Progress | None = None
         self._started = False
-        self._stages: dict[str, Stage] = {}
+        first = stages(comparison)[0]
+        self._stages: dict[str, Stage] = {} if plan is None else {first: Stage(comparison, first, plan)}
         self._picture = picture_name(comparison)
         self._serial = 0
         self.selected = ""
         self.status: dict[str, Any] = _status()
-        self._stage, self.view, self.data = self._shown(comparison, self._stages, stages(comparison)[0])
+        self._stage, self.view, self.data = self._shown(comparison, self._stages, first)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message; ``{"error": text}`` if there is none."""

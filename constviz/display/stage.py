@@ -13,7 +13,7 @@ from .payload import plain
 from .scene import Plan
 from .searching import Entry, index
 
-__all__ = ["START", "Stage", "UnknownNodeError"]
+__all__ = ["START", "Stage", "UnknownNodeError", "plan_of"]
 
 START = 100
 """The most boxes at first.  A saved notebook holds that drawing, so it should not take much room."""
@@ -23,13 +23,18 @@ class UnknownNodeError(LookupError):
     """The graph has no node, group or stage of that name."""
 
 
+def plan_of(comparison: Comparison, stage: str = "dynamo") -> Plan:
+    """The plan of the drawings of one stage.  To pair large graphs takes a while: make it once."""
+    variants = comparison.variants
+    return Plan(diff(variants.get("before"), variants.get("after"), stage), START, brief=True)
+
+
 class Stage:
     """All that is needed to draw one stage of a comparison and to tell about its nodes."""
 
-    def __init__(self, comparison: Comparison, name: str) -> None:
-        variants = comparison.variants
+    def __init__(self, comparison: Comparison, name: str, plan: Plan | None = None) -> None:
         self.name = name
-        self.plan = Plan(diff(variants.get("before"), variants.get("after"), name), START, brief=True)
+        self.plan = plan or plan_of(comparison, name)
         self.details = Details(comparison, self.plan)
         self.opening = self.first()
         self._names = {plain(known): known for known in (*self.plan.diff.order, *self.plan.nodes)}

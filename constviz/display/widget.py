@@ -11,6 +11,7 @@ import traitlets
 from ..model import Comparison
 from . import assets
 from .labels import clean
+from .scene import Plan
 from .session import Refold, Session
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class DiagramWidget(anywidget.AnyWidget):
 
     Args:
         comparison: what to show, with its assumptions as they are now.
+        plan: the plan of the first drawing, if there is one already.
         extra: more tables by name, such as timings.
         refold: captures again with the named marks, telling its progress; None if that is not possible.
         schedule: runs that capture; by default at once, in the thread that handles the message.
@@ -42,12 +44,13 @@ class DiagramWidget(anywidget.AnyWidget):
         self,
         comparison: Comparison,
         *,
+        plan: Plan | None = None,
         extra: Mapping[str, pd.DataFrame] | None = None,
         refold: Refold | None = None,
         schedule: Callable[[Callable[[], None]], object] = lambda job: job(),
     ) -> None:
         self._esm, self._css = assets.module(), assets.style()
-        self._session = Session(comparison, self._publish, extra=extra, refold=refold, schedule=schedule)
+        self._session = Session(comparison, self._publish, plan=plan, extra=extra, refold=refold, schedule=schedule)
         first = {name: getattr(self._session, name) for name in ("data", "view", "selected", "status")}
         super().__init__(**first)
         self.on_msg(self._answer)

@@ -12,8 +12,17 @@ IDLE = {"busy": False, "text": "", "error": ""}
 
 
 def module():
+    return _joined(".js")
+
+
+def style():
+    """The style sheets, whole."""
+    return _joined(".css")
+
+
+def _joined(suffix):
     names = (STATIC / "order.txt").read_text(encoding="utf-8").split()
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in names)
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in names if name.endswith(suffix))
 
 
 class Shown:
@@ -28,8 +37,7 @@ class Shown:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def open(self, data, view, answers="{}", body="<div id=host></div>", also=""):
-        style = (STATIC / "widget.css").read_text(encoding="utf-8")
-        self.page.set_content(f"<!doctype html><meta charset=utf-8><style>{style}</style><body>{body}")
+        self.page.set_content(f"<!doctype html><meta charset=utf-8><style>{style()}</style><body>{body}")
         self.page.evaluate(
             """async ([code, fake, data, view, answers, status]) => {
                 const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
