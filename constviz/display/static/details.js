@@ -47,11 +47,11 @@ function describe(details, go) {
   return [
     make("h3", { text: details.title }),
     details.fold && describeFold(details.fold),
+    details.value && describeValue(details.value),
     factList(details.facts ?? []),
     details.source?.length ? describeSource(details.source) : null,
     links("inputs", details.inputs ?? [], go),
     links("users", details.users ?? [], go),
-    details.value && describeValue(details.value),
   ];
 }
 
