@@ -66,7 +66,8 @@ def dropped_identities(
     for entry, fn in _defaults(before, after):
         if not any(a.source.startswith(entry.guard.source) for a in known):
             found[entry.key] = LiveAssumption((names[id(fn)],), entry, scope_of(entry.frame, top), False)
-    sources = [a.source for a in (*known, *found.values())]
+    # how many items something has says nothing about the class of what has it
+    sources = [a.source for a in (*known, *found.values()) if a.expected.guard_type != "SEQUENCE_LENGTH"]
     return [a for a in found.values() if not _is_said_by(a, sources)]
 
 
