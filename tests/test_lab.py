@@ -57,6 +57,24 @@ net = torch.compile(Net(), backend="eager")""",
 ]
 
 
+SLOW = [
+    "%load_ext constviz\nimport time\nimport torch",
+    """\
+SECONDS = [0]
+@torch.compiler.assume_constant_result
+def gain():
+    return 2.0
+@torch.compiler.disable
+def wait(x):
+    time.sleep(SECONDS[0])
+    return x
+@torch.compile(backend="eager")
+def f(x):
+    return wait(x * gain()) + 1""",
+    "%%constfold --name report\nf(torch.ones(3));",
+    "SECONDS[0] = 2; 1",
+]
+
 COUNT = "() => document.querySelector('.constviz .cv-pane').querySelectorAll('.cv-box:not(.cv-absent)').length"
 
 
@@ -173,6 +191,24 @@ def test_what_if_a_mark_were_gone(live, tmp_path):
     assert run_cell(live, "f(torch.ones(2, 3)).tolist()") == "[[9.0, 6.0, 3.0], [9.0, 6.0, 3.0]]"  # 3 times column sums
     tick.click()
     live.wait_for_function("() => document.querySelector('.constviz .cv-box[aria-label*=\"scale()\"]')")
+
+
+def test_a_capture_can_be_cancelled(lab, browser):
+    lab.write("slow.ipynb", SLOW)
+    page = opened(browser)
+    run_all(page, lab.address("slow.ipynb"))
+    page.locator(".constviz .cv-box").first.wait_for()
+    tick = page.locator(".constviz .cv-marks label", has_text="gain").locator("input")
+    tick.click()
+    page.locator(".constviz[aria-busy=true]").wait_for()
+    page.locator(".constviz .cv-note", has_text="running it eagerly").wait_for()
+    page.locator(".constviz .cv-cancel").click()
+    page.locator(".constviz .cv-note", has_text="cancelled").wait_for()
+    assert tick.is_checked()  # what is shown is still the capture with all marks
+    assert (
+        run_cell(page, "report.widget.comparison.fold is None, f(torch.ones(3)).tolist()") == "(True, [3.0, 3.0, 3.0])"
+    )
+    page.close()
 
 
 def test_dark_theme(live, lab, tmp_path):
