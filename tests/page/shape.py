@@ -51,6 +51,12 @@ class Desk:
         return found
 
 
+def box_like(view: dict[str, Any], text: str) -> str:
+    """The id of the one box that has a text in one of its lines."""
+    (found,) = [i for i, box in view["boxes"].items() if any(text in line for line in box["label"])]
+    return found
+
+
 def data_of(made: Comparison, **more: Any) -> dict[str, Any]:
     found = diff_of(made)
     names = {node.id: node.node.name for node in found.nodes} | {link.id: link.fold.function for link in found.folds}

@@ -9,6 +9,8 @@ import constviz.display
 STATIC = Path(constviz.display.__file__).parent / "static"
 FAKE = (Path(__file__).parent / "fake.js").read_text(encoding="utf-8")
 IDLE = {"busy": False, "text": "", "error": ""}
+FOLD = "[data-side=after] .cv-fold"
+MUL = "after.0.mul"
 
 
 def module():

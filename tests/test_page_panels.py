@@ -1,0 +1,79 @@
+"""Beside the drawing: tabs and their rows, the width of the panel, the strip of graphs, the stages."""
+
+from __future__ import annotations
+
+import pytest
+from page.shown import FOLD, MUL
+
+pytest_plugins = ["page.fixtures"]
+
+
+def test_tabs_and_rows(shown, small):
+    shown.open(*small)
+    tabs = shown.find("[role=tab]")
+    assert tabs.all_inner_texts() == ["node", "report", "folds", "graph breaks"]
+    tabs.nth(0).focus()
+    shown.page.keyboard.press("ArrowRight")
+    assert "1 call folded" in shown.find("[role=tabpanel]:visible").inner_text()
+    shown.page.keyboard.press("End")
+    assert "and 3 more rows" in shown.find("[role=tabpanel]:visible").inner_text()
+    shown.page.keyboard.press("ArrowLeft")
+    assert shown("document.activeElement.getAttribute('aria-selected')") == "true"
+    row = shown.find("tr.cv-leads")
+    row.focus()
+    shown.page.keyboard.press("Enter")
+    shown.settle()
+    assert "table" in shown.chosen()[0] and row.get_attribute("aria-current") == "true"
+    assert shown.find("[role=tabpanel]:visible table").count() == 1  # the tab stays
+    shown.find(FOLD).click()
+    assert row.is_visible()  # it tells of the fold
+    shown.find("[data-side=after] .cv-output").click()
+    assert row.get_attribute("aria-current") is None
+    assert shown.find("[aria-selected=true]").inner_text() == "node"
+    tabs.nth(2).click()
+    row.click()
+    assert shown.selected() == "after.0.table_0"
+
+
+def test_the_panel_can_be_widened(shown, small):
+    shown.open(*small)
+    panel, border = shown.find(".cv-tabs"), shown.find("[role=separator]").bounding_box()
+    width = panel.bounding_box()["width"]
+    shown.page.mouse.move(border["x"] + 2, border["y"] + 50)
+    shown.page.mouse.down()
+    shown.page.mouse.move(border["x"] - 98, border["y"] + 50, steps=3)
+    shown.page.mouse.up()
+    assert panel.bounding_box()["width"] == pytest.approx(width + 100, abs=5)
+    shown.page.keyboard.press("ArrowRight")
+    assert panel.bounding_box()["width"] == pytest.approx(width + 76, abs=5)
+    left, right = shown.transforms()
+    assert left == right
+
+
+def test_several_graphs_have_a_strip_and_stages_a_selector(shown, small):
+    data, view = small
+    shown.open(data, view, "{ stage: () => ({ done: true }) }")
+    assert not shown.find(".cv-strip").is_visible() and not shown.find("select").is_visible()
+    reason = "Unsupported: a call of print that nobody expected, in the middle of it all"
+    graphs = [
+        {"name": "forward", "nodes": 3, "first": MUL, "reason": reason},
+        {"name": "resume", "nodes": 1, "first": "after.0.output", "reason": ""},
+    ]
+    strip = [{"side": "before", "graphs": graphs}, {"side": "after", "graphs": graphs[1:]}]
+    shown("(data) => model.set('data', data)", {**data, "strip": strip, "stages": ["dynamo", "aot"]})
+    assert shown.find(".cv-strip button").all_inner_texts() == [
+        "1: forward · 3 nodes",
+        "2: resume · 1 node",
+        "1: resume · 1 node",
+    ]
+    cut = shown.find(".cv-cut")
+    assert cut.get_attribute("title") == reason and len(cut.inner_text()) <= 42
+    shown.find(".cv-strip button").nth(1).click()
+    shown.settle()
+    assert shown.selected() == "after.0.output"
+    centre = shown(
+        "[document.querySelector('.cv-pane').clientWidth / 2, document.querySelector('.cv-pane').clientHeight / 2]"
+    )
+    assert shown.place("[data-side=after] .cv-output .cv-halo ~ ellipse") == pytest.approx(centre, abs=2)
+    shown.find("select").select_option("aot")
+    assert shown.sent("stage") == [{"kind": "stage", "stage": "aot"}]
