@@ -201,3 +201,17 @@ def test_what_only_looks_like_a_change():
         return torch.add(torch.ones(3), 1.0) * numbers.pop()
 
     assert judged(lambda x: x * table(2), torch.ones(3))[1] == "sound"
+
+
+def test_only_what_names_a_setting_is_said_to_read_it():
+    @mark
+    def setting(name):
+        return STATE[name]
+
+    @mark
+    def ones(n):
+        return torch.ones(n)
+
+    report, _, _ = judged(lambda x: x * setting("v") + ones(2))
+    verdicts = {str(f.result.type): str(f.verdict) for f in report.variants["after"].folds}
+    assert verdicts == {"float": "conditional", "Tensor": "sound"}

@@ -12,6 +12,7 @@ import torch
 
 from ..expressions import readable
 from ..model import Assumption
+from .bytecode import names_used
 from .describe import called_function, code_name, describe, function_name
 from .events import Frame, GuardEntry
 from .reach import is_library_class, is_library_function
@@ -116,7 +117,8 @@ def dropped_guards(before: Recorder, after: Recorder, top: Any) -> list[LiveAssu
         content = isinstance(entry.value, torch.Tensor) and not aliased  # of which a kept guard says nothing
         readers = [i for i in known if content or key not in kept[i]]
         if not known:  # who read it is not known: it may have been any of them
-            readers = [i for i in _possible_readers(entry, after, top) if key not in kept[i] | unfiltered[i]]
+            possible = [i for i in _possible_readers(entry, after, top) if key not in kept[i] | unfiltered[i]]
+            readers = _those_that_name_it(source, possible, after)
         functions = tuple(dict.fromkeys(names[i] for i in readers))
         scope = scope_of(entry.frame, top)
         if functions and not _is_inside_a_library(source, scope):
@@ -203,6 +205,13 @@ def _possible_readers(entry: GuardEntry, after: Recorder, top: Any) -> Iterator[
         # a closure variable that both see is guarded under the name that it has in the compiled function
         if argument is None or argument[1] in getattr(getattr(fn, "__code__", None), "co_freevars", ()):
             yield i
+
+
+def _those_that_name_it(source: str, possible: list[int], after: Recorder) -> list[int]:
+    """Those whose code names the global that a value is read from, if any does."""
+    match = re.match(r"G\['(\w+)'\]", source)
+    named = {id(function_of(raw.fn)) for raw in after.folds if match and match[1] in names_used(raw.fn)}
+    return [i for i in possible if i in named] or possible
 
 
 def _owner(source: str) -> str:
