@@ -99,6 +99,7 @@ def as_html(notebook: Any) -> str:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
     notebook.metadata["title"] = "constviz quickstart"
+    notebook.metadata.pop("widgets", None)  # else the page would ask for the widgets' scripts
     nowhere = "data:text/javascript,"
     exporter = HTMLExporter(embed_images=True, require_js_url=nowhere, jquery_url=nowhere, mathjax_url=nowhere)
     page, _ = exporter.from_notebook_node(notebook)
