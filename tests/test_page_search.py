@@ -84,3 +84,27 @@ def test_next_fold(shown, big):
     assert "table" in shown.chosen()[0]
     assert shown.note() == "fold 1 of 1"
     assert shown.place(FOLD) == pytest.approx(shown("[document.querySelector('.cv-pane').clientWidth / 2, 230]"), abs=6)
+
+
+def test_the_next_fold_leaves_a_drawing_that_is_seen_whole_and_takes_the_focus(shown, small):
+    shown.open(*small)
+    before = shown.transforms()
+    shown.focus_box("[data-side=after] .cv-box[tabindex='0']")
+    shown.page.keyboard.press("n")
+    shown.page.wait_for_function("() => document.querySelector('.cv-chosen.cv-fold, .cv-chosen.cv-constant')")
+    shown.settle()
+    assert shown.transforms() == before
+    focused = shown("() => document.activeElement.classList.contains('cv-chosen')")
+    assert focused, "arrow keys would go on from the former box"
+
+
+def test_reset_looks_at_the_drawing_from_the_start(shown, small):
+    shown.open(*small, "{ reset: () => ({ done: true }) }")
+    before = shown.transforms()
+    shown.page.keyboard.press("Tab")
+    shown.find("[aria-label='zoom in']").click()
+    shown.settle()
+    assert shown.transforms() != before
+    shown.find("button", has_text="reset").click()
+    shown.settle()
+    assert shown.transforms() == before

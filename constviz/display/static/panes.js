@@ -88,6 +88,18 @@ function createPanes(signal) {
     const place = self.drawing.places.get(box);
     if (place && !isWithin(place, self.camera.now, self.size)) self.centre(box);
   };
+  /** The first look at the drawing. */
+  self.startAgain = () => beginAnew(self);
+  /** Where the focus is in a pane, move it to a box, in that pane if the box is in it. */
+  self.moveFocus = (box) => {
+    const active = document.activeElement;
+    const [here] = panes.filter((pane) => pane.svg.contains(active));
+    if (!here) return;
+    const target = [here, ...panes].find((pane) => pane.boxes.has(box) && self.view.boxes[box][pane.side]);
+    if (!target) return;
+    setTabStop(target, box);
+    target.boxes.get(box).focus({ preventScroll: true });
+  };
   /** Say that the user opens or closes the thing at `place`: what comes in its stead shall be there. */
   self.expectAt = (place) => {
     self.pending = place && onScreen(place, self.camera.now);

@@ -79,7 +79,7 @@ function assemble(source, signal) {
     leaveHover();
     chooseNode("", "");
   };
-  const go = async (node) => {
+  const go = async (node, look = panes.bringIntoView) => {
     let box = panes.boxOf(node);
     if (!box) {
       if (!(await attempt({ kind: "reveal", node }))) return false;
@@ -87,7 +87,9 @@ function assemble(source, signal) {
     }
     if (!box) say("this has no box of its own");
     chooseNode(node, box);
-    if (box) panes.centre(box);
+    if (!box) return;
+    look(box);
+    panes.moveFocus(box);
     return true;
   };
 
@@ -120,7 +122,7 @@ function assemble(source, signal) {
   const details = createDetails(source, { go, open: toggle, close });
   const tabs = createTabs(signal);
   const search = createSearch(source, panes, go, say);
-  const strip = createStrip(go);
+  const strip = createStrip((node) => go(node, panes.centre));
   const fold = (names) => attempt({ kind: "fold", names }).then((answer) => answer || refreshMarks());
   const marks = createMarks(fold, () => attempt({ kind: "cancel" }));
   const tooltip = createTooltip(root);
@@ -145,6 +147,7 @@ function assemble(source, signal) {
   const refreshData = () => {
     const data = source.get("data");
     details.forget();
+    panes.camera.touched = false; // another capture is looked at from the start
     root.setAttribute("aria-label", data.title);
     toolbar.setData(data);
     strip.set(data.strip ?? []);
@@ -198,7 +201,7 @@ function createToolbar({ panes, source, search, nextFold, attempt, say, signal }
   const title = make("b", { class: "cv-title" });
   const verdict = make("span", { class: "cv-verdict" });
   const back = makeButton("← back", "back to the drawing this was opened from", () => attempt({ kind: "back" }), { hidden: true });
-  const reset = makeButton("reset", "the first drawing again", () => attempt({ kind: "reset" }));
+  const reset = makeButton("reset", "the first drawing again", () => attempt({ kind: "reset" }).then(panes.startAgain));
   const stage = make("select", { "aria-label": "stage" });
   const stageLabel = make("label", {}, "stage ", stage);
   stage.addEventListener("change", () => attempt({ kind: "stage", stage: stage.value }));
