@@ -31,6 +31,10 @@ class Program:
     kwargs: dict[str, Any]
     options: CompileOptions
     honoured: Callable[[Any], bool]
+    modes: Any = None
+    """Grad mode and autocast, as the report was made under them."""
+    probe: bool = True
+    """False if folded functions must not be called again."""
 
     def audit(
         self, calls: Iterable[tuple[Any, ...]] | None, repeats: int, change: Callable[[], object] | None

@@ -23,6 +23,7 @@ from .capture.evidence import FirstCall, judged
 from .capture.identities import dropped_identities
 from .capture.leads import leads
 from .capture.live import LiveCapture, comparing
+from .capture.modes import ambient_modes, under
 from .capture.outcomes import with_folds
 from .capture.preserve import Snapshot, kept
 from .capture.record import Recorder
@@ -76,9 +77,9 @@ def compare(
 
 def compare_again(program: Program, fold: Iterable[str], tell: Callable[[str], None]) -> FoldReport:
     """What a report was made of, compared with other marks.  ``tell`` hears of each step, and may raise to stop it."""
-    with comparing(), kept(program.target, program.args, program.kwargs) as before:
+    with under(program.modes), comparing(), kept(program.target, program.args, program.kwargs) as before:
         call = (program.target, program.args, program.kwargs, program.options, before)
-        return _run(*call, fold, warm=False, probe=True, tell=tell)
+        return _run(*call, fold, warm=False, probe=program.probe, tell=tell)
 
 
 def prepare(call: CompiledCall) -> Pending:
@@ -86,7 +87,7 @@ def prepare(call: CompiledCall) -> Pending:
     snapshot = Snapshot(call.fn, call.args, call.kwargs)
     args, kwargs = copy_inputs(call.args, call.kwargs, _state_tensors(snapshot, call.args, call.kwargs))
     own = (call.args, call.kwargs)
-    return Pending(call.name, call.fn, args, kwargs, own, call.options, snapshot, _is_warm(call.fn))
+    return Pending(call.name, call.fn, args, kwargs, own, call.options, snapshot, _is_warm(call.fn), ambient_modes())
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,15 @@ class Pending:
     state: Snapshot
     warm: bool
     """Whether the function had been compiled before this call."""
+    modes: Any = None
+    """Grad mode and autocast, as the call had them."""
 
     def run(self, fold: Iterable[str] | None = None, backend: Any = None, probe: bool = True) -> FoldReport:
         """Compare on that state, then put back the present one.  Raises as :func:`compare` does."""
         options = self.options
         if backend is not None:
             options = replace(options_for(backend=backend), fullgraph=options.fullgraph, dynamic=options.dynamic)
-        with comparing(), kept(self.fn, self.args, self.kwargs, self.own_inputs):
+        with under(self.modes), comparing(), kept(self.fn, self.args, self.kwargs, self.own_inputs):
             self.state.restore()
             return _run(self.fn, self.args, self.kwargs, options, self.state, fold, self.warm, probe)
 
@@ -169,7 +172,7 @@ def _run(
             torch=str(torch.__version__),
         ),
         live,
-        Program(target, *inputs(), options, lambda fn: _is_chosen(fn, chosen)),
+        Program(target, *inputs(), options, lambda fn: _is_chosen(fn, chosen), ambient_modes(), probe),
     )
 
 

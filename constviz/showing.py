@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from .report import FoldReport
 
 __all__ = ["has_front_end", "in_main_thread", "make_widget", "show"]
+
+_KEPT = 8
+_recent: collections.deque[FoldReport] = collections.deque(maxlen=_KEPT)
+"""Reports shown last, which nobody else may hold: their diagrams can still capture again."""
 
 VARIABLE = "CONSTVIZ_DISPLAY"
 """Environment variable: ``static`` for pictures alone, in notebooks that are to be published."""
@@ -44,6 +50,7 @@ def show(report: FoldReport) -> None:
     except LayoutError:  # the text says why there is no picture
         return
     display(widget)
+    _recent.append(report)
 
 
 def make_widget(report: FoldReport) -> DiagramWidget:
@@ -52,18 +59,20 @@ def make_widget(report: FoldReport) -> DiagramWidget:
     from .display.widget import DiagramWidget
     from .model import Comparison
 
-    program = report.program
+    weak = weakref.ref(report)  # widgets are kept for ever: a model and its inputs must not be
 
     def refold(names: tuple[str, ...], progress: Progress) -> Comparison:
         from .comparison import compare_again
 
-        assert program is not None
-        return compare_again(program, names, progress).current
+        kept = weak()
+        if kept is None or kept.program is None:
+            raise RuntimeError("the report of this diagram is no longer kept; run its cell again")
+        return compare_again(kept.program, names, progress).current
 
     return DiagramWidget(
         report.current,
         plan=report.plan,
-        refold=None if program is None else refold,
+        refold=None if report.program is None else refold,
         schedule=in_main_thread,
     )
 
@@ -88,7 +97,7 @@ def _interruptible(job: Callable[[], None]) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         job()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):  # told in the widget; here they would end the kernel
         pass
     finally:
         signal.signal(signal.SIGINT, before)

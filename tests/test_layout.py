@@ -94,3 +94,8 @@ def test_engine_that_is_gone(monkeypatch, tmp_path):
 def test_syntax_error_is_a_layout_error():
     with pytest.raises(layout.LayoutError):
         layout.svg("digraph { -> }")
+
+
+@pytest.mark.parametrize("label", ["nan", "= nan", "(1.0, nan)", "the nan policy"])
+def test_a_label_may_say_nan(label):
+    assert label in layout.svg(f'digraph {{ a [label="{label}" tooltip="{label}"] }}')

@@ -255,7 +255,11 @@ class _RefusalError(Exception):
 
 
 def _told(error: BaseException) -> str:
-    words: str = plain(f"{type(error).__name__}: {error}".split("; the DOT text", 1)[0])
+    try:
+        told = str(error)
+    except Exception:  # of the user's own making
+        told = "it cannot be told in words"
+    words: str = plain(f"{type(error).__name__}: {told}".split("; the DOT text", 1)[0])
     return words
 
 
