@@ -10,9 +10,8 @@ import types
 import numpy as np
 import pytest
 import torch
+from judged import judged as judged_on
 from programs import mark
-
-import constviz
 
 X = torch.ones(2, 3)
 RATE = 2.5
@@ -23,8 +22,8 @@ TABLE = torch.ones(3, 2)
 
 
 def judged(fn, *args, **options):
-    report = constviz.compare(fn, args=args or (X,), **{"backend": "eager", **options})
-    return report, str(report.verdict), " ".join(f.reason for f in report.variants["after"].folds)
+    """Given an input of two dimensions, unless others are given."""
+    return judged_on(fn, *(args or (X,)), **options)
 
 
 def asking(body):

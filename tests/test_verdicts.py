@@ -78,6 +78,8 @@ def test_untraced_is_opaque_and_says_whether_it_was_asked_again():
         ({"takes_tensor": True, "asks_tensor": ["grad_fn"]}, "asks a tensor for grad_fn"),
         ({"sets": ["SEEN"]}, "it changes SEEN"),
         ({"written_by_program": ["STATE"]}, "STATE, which the compiled program itself changes"),
+        ({"left_open": ["c.n"]}, "until c.n has changed once"),
+        ({"not_reached": ["CFG"]}, "CFG, in a branch that this call did not take"),
         ({"unguarded": ["_forward_hooks"]}, "nothing changes in _forward_hooks"),
         ({"closes_over": ["n"]}, "closes over n"),
         ({"written": True, "called_again": True, "result": "tensor"}, "writes into its result"),

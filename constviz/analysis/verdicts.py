@@ -63,6 +63,10 @@ class Evidence(Answers):
     """State that its code mentions and no guard covers, such as the hooks of a module."""
     closes_over: Sequence[str] = ()
     """Variables of a function that it was given."""
+    left_open: Sequence[str] = ()
+    """Numbers that it reads and that are guarded only until they have changed."""
+    not_reached: Sequence[str] = ()
+    """State that its code names and was not read."""
     written_by_program: Sequence[str] = ()
     """Variables that it reads and the compiled program changes."""
     sets: Sequence[str] = ()
@@ -169,6 +173,16 @@ def _holds_while(e: Evidence) -> Finding | None:
         (
             ", ".join(e.written_by_program[:3]),
             "it may read {}, which the compiled program itself changes: it sees what was there before the call",
+            "pass the value in as an argument",
+        ),
+        (
+            ", ".join(e.left_open[:3]),
+            "sound until {} has changed once: Dynamo then leaves the number open, and does not fold anew",
+            "pass the value in as an argument, or compile with dynamic=False",
+        ),
+        (
+            ", ".join(e.not_reached[:3]),
+            "it may read {}, in a branch that this call did not take",
             "pass the value in as an argument",
         ),
         (

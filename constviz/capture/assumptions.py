@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -40,6 +40,8 @@ _TORCHS_OWN = re.compile(r"G\['__import_torch('\]|_dot_)")
 DYNAMOS_OWN = ("__builtins_dict__", "___stack", "___unnamed_scope")
 """In names for what Dynamo itself made."""
 
+_SETTINGS = (bool, int, float, str, type(None))
+
 _CLOSURE = re.compile(r"([LG]\['\w+'\](?:\.\w+|\['[^'\[\]]+'\])*?)\.__closure__\[(\d+)\]\.cell_contents")
 
 _LIBRARY_CONSTANT = (torch.dtype, torch.layout, torch.device, torch.memory_format)
@@ -63,15 +65,19 @@ class LiveAssumption:
         self.changes_itself = False
         """The marked function writes it, as a counter of its calls does: a change says nothing about the result."""
 
-    def is_read_by(self, fn: Any) -> bool:
-        """Whether this very function reads it: of a method, that of this instance and not of another one's."""
+    def is_read_by(self, fn: Any, owners: Collection[int] = ()) -> bool:
+        """Whether this very function reads it: of a method, that of this instance and not of another one's.
+
+        ``owners``: ids of the instances whose methods were folded.
+        """
         if function_name(fn) not in self.functions:
             return False
         owner = getattr(fn, "__self__", None)
         if owner is None or isinstance(owner, type):
             return True
         passed = list(self._passed())
-        return any(value is owner for value in passed) or not any(type(value) is type(owner) for value in passed)
+        theirs = [value for value in passed if type(value) is type(owner) and id(value) in owners]
+        return any(value is owner for value in passed) or not theirs
 
     def _passed(self) -> Iterator[Any]:
         """The objects on the way to it."""
@@ -163,12 +169,15 @@ def _is_about_state(entry: GuardEntry) -> bool:
     source, value = entry.guard.source, entry.value
     if entry.guard.type in _ABOUT_CODE or not entry.has_value or isinstance(value, _CODE):
         return False
-    if any(word in source for word in DYNAMOS_OWN) or _TORCHS_OWN.match(source):
+    if any(word in source for word in DYNAMOS_OWN):
+        return False
+    if _TORCHS_OWN.match(source) and not isinstance(value, _SETTINGS):
         return False
     if source.endswith((".__name__", ".__qualname__", ".__module__", ".__code__")):
         return False
-    if re.fullmatch(r"L\['\w+'\]", source) and isinstance(value, torch.Tensor):
-        return False  # an input of the frame, not state
+    argument = re.fullmatch(r"L\['(\w+)'\]", source)
+    if argument and isinstance(value, torch.Tensor):  # an input of the frame is not state, a closure variable is
+        return entry.frame is not None and argument[1] in entry.frame.code.co_freevars
     return not (isinstance(value, _LIBRARY_CONSTANT) and re.match(r"G\['torch'\]", source))
 
 

@@ -10,9 +10,12 @@ from typing import Any
 
 import torch
 
-from .reach import is_library_function
+from .reach import file_of, is_library, is_library_function
 
-__all__ = ["asks_for_size", "names_used", "unguarded_questions", "unguarded_state", "writes_outside", "written_by"]
+__all__ = [
+    "asks_for_size", "attributes_set", "changes_items", "names_used", "unguarded_questions", "unguarded_state",
+    "writes_outside", "written_by",
+]  # fmt: skip
 
 _SIZES = {
     "__len__", "dim_order", "is_contiguous", "is_same_size", "itemsize", "len", "nbytes", "nelement", "numel", "shape",
@@ -37,6 +40,7 @@ _CHANGES = {
     "intersection_update", "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault", "sort",
     "symmetric_difference_update", "update", "__setitem__", "__delitem__",
 }  # fmt: skip
+_OF_TENSORS = {"add", "sort", "remove"}  # names that mean something else for a tensor or a module
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.UserDict, collections.UserList)
 
 _DEPTH = 3
@@ -55,7 +59,8 @@ def unguarded_questions(fn: Any) -> list[str]:
 
 def unguarded_state(fn: Any) -> list[str]:
     """What it mentions that no guard covers, whatever it is asked of."""
-    return sorted({name for code, _ in _codes_of(fn) for name in _names(code) & _HOOKS})
+    found = {name for code, _ in _codes_of(fn) for name in _names(code) & _HOOKS}
+    return sorted(found.union(*(_asked_of_libraries(code, namespace) for code, namespace in _codes_of(fn))))
 
 
 def writes_outside(fn: Any) -> list[str]:
@@ -70,6 +75,20 @@ def written_by(code: types.CodeType, namespace: dict[str, Any]) -> set[str]:
     found = {root for part in _nested(code) for root, _ in _stores(part, namespace)}
     own = {name for part in _nested(code) for name in part.co_cellvars}
     return (found - parameters) | (found & own)
+
+
+def attributes_set(code: types.CodeType) -> set[str]:
+    """The attributes that code sets, of whatever object."""
+    kinds = ("STORE_ATTR", "DELETE_ATTR")
+    return {str(i.argval) for part in _nested(code) for i in dis.get_instructions(part) if i.opname in kinds}
+
+
+def changes_items(code: types.CodeType) -> bool:
+    """Whether it sets items, or calls a method that changes a container, of whatever object."""
+    parts = [instruction for part in _nested(code) for instruction in dis.get_instructions(part)]
+    if any(i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for i in parts):
+        return True
+    return any(i.opname in ("LOAD_ATTR", "LOAD_METHOD") and i.argval in _CHANGES - _OF_TENSORS for i in parts)
 
 
 def names_used(fn: Any) -> set[str]:
@@ -101,6 +120,21 @@ def _asked_by_name(code: types.CodeType) -> Iterator[str]:
             asking = ""
         elif asking and kind.startswith(("BINARY", "BUILD", "FORMAT")):  # the name is made up of parts
             yield "an attribute by its name"
+            asking = ""
+
+
+def _asked_of_libraries(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[str]:
+    """Modules of libraries that are asked whether they have an attribute."""
+    asking = ""
+    for instruction in dis.get_instructions(code):
+        kind, name = instruction.opname, instruction.argval
+        if kind in ("LOAD_GLOBAL", "LOAD_NAME") and name in ("getattr", "hasattr"):
+            asking = str(name)
+        elif asking and kind in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if is_library(file_of(namespace.get(name))):
+                yield f"{asking}({name}, ...)"
+            asking = ""
+        elif kind.startswith(("CALL", "LOAD_FAST", "LOAD_DEREF")):
             asking = ""
 
 

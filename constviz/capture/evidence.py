@@ -17,11 +17,9 @@ from .again import Again
 from .assumptions import LiveAssumption, function_of
 from .bytecode import (
     asks_for_size,
-    names_used,
     unguarded_questions,
     unguarded_state,
     writes_outside,
-    written_by,
 )
 from .describe import tensors_in
 from .equality import difference
@@ -29,9 +27,9 @@ from .events import RawFold
 from .leads import is_traced, library_calls
 from .preserve import Snapshot
 from .probes import probe
-from .reach import is_library
 from .record import Recorder
 from .seam import CompileOptions, freezes_parameters
+from .unlisted import ProgramWrites, closed_over, functions_given, left_open_later, not_reached
 
 __all__ = ["FirstCall", "judged"]
 
@@ -88,17 +86,18 @@ def judged(
     """The variant with a verdict on each of its folds."""
     mismatch = first.difference()
     blamed = _blamed(after, saw_after) if mismatch else set()
-    written = _written_by_program(saw_after)
+    writes = ProgramWrites(saw_after)
+    owners = {id(raw.fn.__self__) for raw in saw_after.folds if isinstance(raw.fn, types.MethodType)}
     folds = []
     for fold in after.folds:
         raw = saw_after.folds[fold.position] if fold.position is not None else None
         if raw is None or fold.outcome is not Outcome.FOLDED:
             evidence = Evidence()
         else:
-            mine = [a for a in assumptions if a.is_read_by(raw.fn)]
+            mine = [a for a in assumptions if a.is_read_by(raw.fn, owners)]
             answers = probe(raw, state, mine) if ask else Answers()
             evidence = _evidence(fold, raw, after, saw_before, mine, answers, options)
-            evidence = replace(evidence, written_by_program=sorted(names_used(raw.fn) & written))
+            evidence = replace(evidence, written_by_program=writes.read_by(raw.fn))
             evidence = replace(
                 evidence,
                 mismatch=mismatch if fold.id in blamed else None,
@@ -137,10 +136,12 @@ def _evidence(
         result=_kind(raw.returned),
         passed_on=raw.passed_on is not None and raw.target is None,
         frozen=freezes_parameters(options),
-        asks_size=asks_for_size(fn),
+        asks_size=any(asks_for_size(asked) for asked in (fn, *functions_given(raw))),
         asks_tensor=unguarded_questions(fn),
         unguarded=unguarded_state(fn),
-        closes_over=_closed_over(raw),
+        closes_over=closed_over(raw),
+        left_open=left_open_later(raw.fn, saw_before, options.dynamic is not False),
+        not_reached=not_reached(raw.fn, saw_before),
         sets=writes_outside(fn),
         own_storage=not any(a.expected.aliased for a in assumptions),
         written=_written(nodes, holders),
@@ -148,26 +149,6 @@ def _evidence(
         autograd=any(t.grad_fn is not None for t in tensors),
         **vars(answers),
     )
-
-
-def _written_by_program(after: Recorder) -> set[str]:
-    """Global and closure variables that the compiled functions change, and those that Dynamo traced inside them.
-
-    A fold sees them as they were before the call.
-    """
-    marked = {getattr(function_of(raw.fn), "__code__", None) for raw in after.folds if raw.marked}
-    codes = {frame.code: frame.f_globals for frame in after.frames}
-    for call in after.inlined_calls:
-        codes.setdefault(call.code, getattr(function_of(call.fn), "__globals__", {}))
-    theirs = ((code, names) for code, names in codes.items() if not is_library(code.co_filename))
-    return {name for code, names in theirs if code not in marked for name in written_by(code, names)}
-
-
-def _closed_over(raw: RawFold) -> list[str]:
-    """Variables that functions close over which it was given: Dynamo may leave such a number open later on."""
-    args, kwargs = raw.given or ((), {})
-    functions = [value for value in (*args, *kwargs.values()) if isinstance(value, types.FunctionType)]
-    return sorted({name for function in functions for name in function.__code__.co_freevars})
 
 
 def _came_of_it(fold: Fold, evidence: Evidence, again: Again) -> dict[str, Any]:

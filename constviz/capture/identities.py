@@ -138,7 +138,8 @@ def _about_identity(entry: GuardEntry, scope: Scope) -> Iterator[GuardEntry]:
 def _is_expected_there(kind: str, attribute: str, value: Any) -> bool:
     """Whether torch or Dynamo asks for it at every use: of a tensor, of a library's module, of an ``nn.Module``."""
     if issubclass(type(value), types.ModuleType):
-        return _is_library_module(value)
+        # what is not there, nobody asks for of himself
+        return _is_library_module(value) and (attribute in vars(value) or attribute.startswith("__"))
     if issubclass(type(value), torch.nn.Module):
         return attribute.startswith("_") or kind == "NOT_PRESENT_IN_GENERIC_DICT"
     return issubclass(type(value), torch.Tensor)

@@ -46,8 +46,11 @@ def has_own_mark(value: Any) -> bool:
 
 
 def _is_torchs_own(fn: Any) -> bool:
-    # torch marks a knob of its own; it is no promise of the user's
-    return (getattr(fn, "__module__", None) or "").split(".")[0] == "torch"
+    # torch marks a knob of its own; it is no promise of the user's.  Both names must say so: torch.no_grad() puts a
+    # function of torch's around one of the user's, and functools.wraps gives the user's the name of torch's
+    function = getattr(fn, "__func__", fn)
+    homes = (getattr(fn, "__module__", None), getattr(function, "__globals__", {}).get("__name__", "torch"))
+    return all(str(home).split(".")[0] == "torch" for home in homes)
 
 
 @dataclass(frozen=True)
