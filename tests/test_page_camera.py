@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from page.shown import FOLD, MUL
 
 pytest_plugins = ["page.fixtures"]
+
+ALL = re.compile("^all$")
 
 VISIBLE = """(group) => [...group.querySelectorAll("text")].filter((text) => text.getBoundingClientRect().width)
     .map((text) => text.textContent).join()"""
@@ -118,17 +122,50 @@ def test_keys_zoom_and_move(shown, small):
     assert shown.camera() == pytest.approx((x, y, k))
 
 
-def test_fit_shows_all_of_a_large_drawing_that_begins_readable_at_its_fold(shown, big):
+def test_a_large_drawing_begins_readable_at_its_fold_and_all_of_it_can_be_shown(shown, big):
     shown.open(*big)
-    assert shown.camera()[2] > 0.6
+    assert shown.camera()[2] > 0.75
     fold, pane = shown.find(FOLD).bounding_box(), shown.find(".cv-pane").nth(1).bounding_box()
     assert pane["x"] < fold["x"] and fold["x"] + fold["width"] < pane["x"] + pane["width"]
     assert pane["y"] < fold["y"] and fold["y"] + fold["height"] < pane["y"] + pane["height"]
-    shown.find(
-        "button",
-    ).filter(has_text="fit").click()
+    for how in ("button", "key"):
+        shown.find("button", has_text="fit").click()
+        if how == "button":
+            shown.find("button", has_text=ALL).click()
+        else:
+            shown.find(".cv-pane").first.focus()
+            shown.page.keyboard.press("0")
+        shown.settle()
+        whole = shown.find("[data-side=after] .cv-viewport").bounding_box()
+        assert whole["y"] >= pane["y"] and whole["y"] + whole["height"] <= pane["y"] + pane["height"]
+
+
+@pytest.mark.parametrize("how", ["first", "reset", "fit"])
+def test_a_tall_drawing_is_shown_from_its_top_at_a_size_that_can_be_read(shown, big, how):
+    shown.open(*big, "{ reset: () => ({ done: true }) }")
+    if how != "first":
+        shown.find("button", has_text=ALL).click()
+        shown.settle()
+        assert shown.camera()[2] < 0.1  # a sliver
+        shown.find("button", has_text=how).click()
+        shown.settle()
+    font = shown.find("[data-side=after] .cv-input text").first.evaluate("(e) => e.getBoundingClientRect().height")
+    top, pane = shown.find("[data-side=after] .cv-input").bounding_box(), shown.find(".cv-pane").nth(1).bounding_box()
+    assert font > 9
+    assert pane["y"] < top["y"] < pane["y"] + 60
+    drawn = shown.find("[data-side=after] .cv-viewport").bounding_box()
+    assert drawn["width"] > 0.7 * pane["width"]
+
+
+def test_a_wide_pane_is_looked_at_anew_as_it_was_asked_for(shown, big):
+    shown.open(*big)
+    shown.find("button", has_text=ALL).click()
     shown.settle()
-    whole = shown.find("[data-side=after] .cv-viewport").bounding_box()
+    small = shown.camera()[2]
+    shown.find(".cv-stage").evaluate("(e) => { e.style.height = '700px' }")
+    shown.settle()
+    assert shown.camera()[2] > 1.2 * small
+    whole, pane = (shown.find(name).first.bounding_box() for name in (".cv-viewport", ".cv-pane"))
     assert whole["y"] >= pane["y"] and whole["y"] + whole["height"] <= pane["y"] + pane["height"]
 
 

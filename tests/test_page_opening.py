@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from page.shape import Desk, data_of, network
 
@@ -84,3 +86,52 @@ def test_a_frame_closes_in_its_place(shown, how):
         anchor,
     )
     assert box == pytest.approx(corner, abs=6)
+
+
+FIT = {"reset": "reset", "fit": "fit", "all": re.compile("^all$")}
+
+
+@pytest.mark.parametrize("how", [*FIT, "by hand"])
+def test_what_a_closed_frame_leaves_is_not_empty(shown, how):
+    """After most of the drawing was closed away, the rest is in the middle and can be read."""
+    made = network(2)
+    desk = Desk(made)
+    view = desk.view()
+    key = next(key for key, title in view["frames"].items() if title.startswith("layers"))
+    closed = desk.after_toggle(key)
+    (anchor,) = [i for i, box in closed["boxes"].items() if box["group"] == key]
+    answers = TOGGLE.replace("{ toggle", "{ reset: () => ({ done: true }), toggle", 1)
+    shown.open(data_of(made), view, answers)
+    shown("(view) => { window.next = view }", {**closed, "anchor": anchor})
+    shown.find("button", has_text=FIT["all" if how == "by hand" else how]).click()
+    shown.settle()
+    if how == "by hand":
+        shown.find(".cv-pane").nth(1).focus()
+        shown.page.keyboard.press("ArrowDown")
+    shown.find(f"[data-side=after] [data-close='{key}']").dispatch_event("click")
+    shown.page.wait_for_selector(f"[data-box='{anchor}']", state="attached")
+    shown.settle()
+    pane, drawn = (shown.find(f"[data-side=after] {name}").bounding_box() for name in ("svg", ".cv-viewport"))
+    above, below = drawn["y"] - pane["y"], pane["y"] + pane["height"] - drawn["y"] - drawn["height"]
+    left, right = drawn["x"] - pane["x"], pane["x"] + pane["width"] - drawn["x"] - drawn["width"]
+    assert min(above, below, left, right) > 0
+    assert abs(above - below) < 40 and abs(left - right) < 40
+    assert shown.camera()[2] > 0.75
+
+
+def test_a_frame_that_is_closed_from_far_below_its_corner_leaves_its_box_in_view(shown):
+    made = network(4)
+    desk = Desk(made)
+    view = desk.view()
+    key = next(key for key, title in view["frames"].items() if title.startswith("1 "))
+    closed = desk.after_toggle(key)
+    (anchor,) = [i for i, box in closed["boxes"].items() if box["group"] == key]
+    shown.open(data_of(made), view, TOGGLE)
+    shown("(view) => { window.next = view }", {**closed, "anchor": anchor})
+    shown("(id) => model.set('selected', id)", "after.0.ln_1")  # the last in its frame
+    shown.settle()
+    shown.find(".cv-details button", has_text="− 1 (Layer)").click()
+    shown.page.wait_for_selector(f"[data-box='{anchor}']", state="attached")
+    shown.settle()
+    pane, box = shown.find("[data-side=after]").bounding_box(), shown.find(f"[data-side=after] [data-box='{anchor}']")
+    assert pane["y"] < box.bounding_box()["y"] < pane["y"] + pane["height"] - 20

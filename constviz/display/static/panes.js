@@ -2,7 +2,6 @@
 
 const SIDES = ["before", "after"];
 const MODES = ["both", "before", "after", "ghosts"];
-const READABLE = 0.6; // smaller letters than this are a texture, not text
 
 function createPanes(signal) {
   const panes = SIDES.map(makePane);
@@ -75,8 +74,10 @@ function createPanes(signal) {
     }
   };
 
-  self.fit = () => {
-    self.camera.glideTo(cameraOfAll(self.drawing, self.size));
+  /** As much as can be read; `all`: the whole drawing, however small. */
+  self.fit = (all) => {
+    self.look = all ? lookAtAll : lookAtTop;
+    self.camera.glideTo(self.look(self));
     self.camera.touched = false;
   };
   self.zoom = (factor) => self.camera.zoomAt({ x: self.size.width / 2, y: self.size.height / 2 }, factor);
@@ -169,76 +170,14 @@ function litParts(self, box) {
   return [...near].flatMap(self.elementsOf).concat(edges.filter(Boolean));
 }
 
-// -- where the camera goes -----------------------------------------------------------------------------------------
-
-function onScreen(place, camera) {
-  return { x: camera.x + place.x * camera.k, y: camera.y + place.y * camera.k };
-}
-
-function isWithin(place, camera, size) {
-  const { x, y } = onScreen(place, camera);
-  const rim = 16;
-  return x > rim && y > rim && x < size.width - rim && y < size.height - rim && camera.k > 0.3;
-}
-
-/** A new drawing: keep zoom and what the eye was on, or begin anew. */
-function placeCamera(self, old, cameras) {
-  const { view, camera } = self;
-  if (old && old.view.inner_of !== view.inner_of) {
-    const former = view.inner_of ? null : cameras.get(view.inner_of);
-    return former ? camera.set(former) : beginAnew(self);
-  }
-  if (!old) return beginAnew(self);
-  if (view.anchor && keepAnchor(self, old)) return;
-  const kept = camera.touched && self.order.some((id) => isWithin(self.drawing.places.get(id), camera.now, self.size));
-  if (!kept) beginAnew(self);
-}
-
-function keepAnchor(self, old) {
-  const { view, drawing, camera } = self;
-  const place = drawing.places.get(view.anchor) ?? drawing.frames.get(view.anchor);
-  if (!place) return false;
-  const corner = ({ left, top }) => ({ x: left, y: top });
-  const formerBox = old.drawing.places.get(view.anchor);
-  const formerFrame = old.drawing.frames.get(view.boxes[view.anchor]?.group);
-  if (formerBox) moveOnto(camera, place, onScreen(formerBox, camera.now));
-  else if (formerFrame) moveOnto(camera, corner(place), onScreen(corner(formerFrame), camera.now));
-  else if (self.pending) moveOnto(camera, place, self.pending);
-  else if (!isWithin(place, camera.now, self.size)) camera.set(cameraOn(place, self.size, camera.now.k));
-  camera.touched = true;
-  return true;
-}
-
-function moveOnto(camera, place, point) {
-  const { k } = camera.now;
-  camera.set({ k, x: point.x - place.x * k, y: point.y - place.y * k });
-}
-
-/** The whole drawing if its text can be read then; else the first change, at a size that can be read. */
-function beginAnew(self) {
-  const { camera, drawing, size, view, order } = self;
-  if (!size.width || !drawing) return; // not laid out yet: the size comes later
-  const all = cameraOfAll(drawing, size);
-  const first = (test) => order.find((id) => test(view.boxes[id]));
-  const start = first((box) => box.kind === "fold") ?? first((box) => box.status !== "kept") ?? first(hidesChange);
-  const place = middleOf([start ?? order[0], ...(view.boxes[start]?.partners ?? [])].map((id) => drawing.places.get(id)));
-  camera.set(all.k >= READABLE || !place ? all : cameraNear(place, drawing, size, 0.85));
-  camera.touched = false;
-}
-
-function middleOf(places) {
-  const known = places.filter(Boolean);
-  const mean = (name) => known.reduce((sum, place) => sum + place[name], 0) / known.length;
-  return known.length ? { x: mean("x"), y: mean("y") } : null;
-}
-
 function watchSize(self, signal) {
   const observer = new ResizeObserver((entries) => {
     const shown = entries.map((entry) => entry.contentRect).find((box) => box.width > 0 && box.height > 0);
     if (!shown) return;
     const former = self.size;
     self.size = { width: shown.width, height: shown.height };
-    if (!self.camera.touched || !former.width) return beginAnew(self);
+    if (!former.width) return beginAnew(self);
+    if (!self.camera.touched) return self.camera.set(self.look(self));
     const { x, y, k } = self.camera.now;
     self.camera.set({ k, x: x + (shown.width - former.width) / 2, y: y + (shown.height - former.height) / 2 });
   });

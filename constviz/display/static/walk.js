@@ -40,7 +40,7 @@ function actOnKey(panes, pane, does, event) {
   else if (open && box) does.choose(box);
   else if (key === "+" || key === "=") panes.zoom(1.25);
   else if (key === "-" || key === "_") panes.zoom(0.8);
-  else if (key === "0") panes.fit();
+  else if (key === "0") panes.fit(true);
   else if (key === "n") does.nextFold();
   else if (key === "c") return focusClose(panes, pane, box, frame);
   else if (key === "Escape") does.leave();
