@@ -53,7 +53,7 @@ def test_a_drag_moves_both_panes_to_the_pixel(shown, small):
     assert shown.selected() == MUL  # the end of a drag is no click
 
 
-def test_the_wheel_zooms_with_ctrl_or_focus_and_else_scrolls_the_page(shown, small):
+def test_the_wheel_zooms_with_ctrl_or_focus_by_keyboard_and_else_scrolls_the_page(shown, small):
     shown.open(*small, body="<div id=host></div><div style='height:2000px'></div>")
     pane = shown.find(".cv-pane").nth(1).bounding_box()
     left, top = round(pane["x"]) + 120, round(pane["y"]) + 200
@@ -74,11 +74,40 @@ def test_the_wheel_zooms_with_ctrl_or_focus_and_else_scrolls_the_page(shown, sma
         (top - pane["y"], (y, start[1])),
     ):  # what is under the pointer stays there
         assert (at - now) / k == pytest.approx((at - then) / start[2], abs=0.05)
-    shown.find(".cv-pane").nth(1).focus()
+    shown.find(".cv-splitter").evaluate("(e) => e.focus()")
+    shown.page.keyboard.press("Shift+Tab")  # into the pane, as those do who have no pointer
     shown.page.mouse.wheel(0, 100)
     shown.settle()
     assert shown.camera()[2] == pytest.approx(start[2], rel=0.01)
     assert shown("scrollY") == 0
+
+
+@pytest.mark.parametrize("at", [".cv-output", ".cv-viewport"])
+def test_after_a_click_the_wheel_still_scrolls_the_page_and_a_hint_says_how_to_zoom(shown_by_clock, small, at):
+    shown = shown_by_clock
+    shown.open(*small, body="<div id=host></div><div style='height:2000px'></div>")
+    pane = shown.find("[data-side=after]")
+    hint = pane.locator(".cv-hint")
+    if at == ".cv-output":
+        pane.locator(at).click()
+    else:
+        pane.click(position={"x": 5, "y": 200})  # where nothing is drawn
+    assert shown("document.activeElement.closest('.cv-pane').dataset.side") == "after"
+    start = shown.camera()
+    assert hint.count() == 0
+    shown.page.mouse.wheel(0, 60)
+    shown.page.wait_for_function("scrollY > 0")
+    assert shown.camera() == start
+    assert "wheel to zoom" in hint.inner_text()
+    shown.page.clock.run_for(1300)
+    assert hint.count() == 0
+    shown("addEventListener('wheel', () => { window.turned = true })")
+    shown.page.keyboard.down("Control")
+    shown.page.mouse.wheel(0, -100)
+    shown.page.wait_for_function("window.turned", polling=50)
+    shown.page.keyboard.up("Control")
+    shown.page.clock.run_for(100)
+    assert shown.camera()[2] > start[2] and hint.count() == 0
 
 
 def test_two_fingers_zoom(shown, small):

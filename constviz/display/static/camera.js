@@ -84,8 +84,11 @@ function cameraNear(place, size, pane, k) {
   return { k, x: along(size.width, pane.width, place.x, RIM), y: along(size.height, pane.height, place.y, LABEL) };
 }
 
-/** Let a pane be dragged, pinched and zoomed by wheel. Without Ctrl the wheel scrolls the page, unless `hasFocus`. */
-function bindGestures(pane, camera, hasFocus, signal) {
+/**
+ * Let a pane be dragged, pinched and zoomed by wheel. Without Ctrl the wheel scrolls the page, which `onScroll` hears
+ * of, unless `isEntered`: the pane was entered by keyboard, and shows that it has the focus.
+ */
+function bindGestures(pane, camera, { isEntered, onScroll }, signal) {
   const pointers = new Map();
   let start = null;
   let moved = false;
@@ -120,7 +123,7 @@ function bindGestures(pane, camera, hasFocus, signal) {
     moved = false;
   };
   const wheel = (event) => {
-    if (!(event.ctrlKey || event.metaKey || hasFocus())) return;
+    if (!(event.ctrlKey || event.metaKey || isEntered())) return onScroll(pane);
     event.preventDefault();
     const { left, top } = pane.getBoundingClientRect();
     const factor = Math.exp(-Math.max(-250, Math.min(250, wheelPixels(event))) * 0.0022);

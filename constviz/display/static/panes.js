@@ -10,8 +10,9 @@ function createPanes(signal) {
   self.camera = createCamera(({ x, y, k }) => {
     for (const pane of panes) pane.viewport.setAttribute("transform", `translate(${x},${y}) scale(${k})`);
   });
-  const hasFocus = () => element.matches(":focus-within");
-  for (const pane of panes) bindGestures(pane.element, self.camera, hasFocus, signal);
+  const isEntered = () => element.querySelector(":focus-visible") !== null;
+  const wheel = { isEntered, onScroll: createHint(signal) };
+  for (const pane of panes) bindGestures(pane.element, self.camera, wheel, signal);
   watchSize(self, signal);
   signal.addEventListener("abort", self.camera.stop, { once: true });
 
