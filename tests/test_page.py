@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 
 import pytest
 from large import transformer
+from page.shown import luminance
 from sample import FOLDER, comparison, hostile
 
 from constviz.analysis.diff import diff
@@ -260,6 +261,18 @@ class TestInABrowser:
         page.wait_for_selector("text=softmax_33_attn_9")
         assert page.problems == []
         page.close()
+
+    @pytest.mark.parametrize("scripts", [True, False])
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_the_page_is_as_light_or_dark_as_its_diagram(self, browser, tmp_path, scheme, scripts):
+        context = browser.new_context(java_script_enabled=scripts, color_scheme=scheme)
+        page = self.opened(context, tmp_path, comparison())
+        colours = "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+        for name in ["body", "body > pre", *[".constviz"] * scripts]:
+            ink, back = (luminance(colour) for colour in page.locator(name).first.evaluate(colours))
+            assert (ink > back) == (scheme == "dark"), name
+            assert (max(ink, back) + 0.05) / (min(ink, back) + 0.05) > 7
+        context.close()
 
     def test_without_scripts(self, browser, tmp_path):
         context = browser.new_context(java_script_enabled=False)

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from page.shown import FOLD
+from page.shown import FOLD, luminance
 
 pytest_plugins = ["page.fixtures"]
-
-
-def luminance(colour):
-    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(one, other):

@@ -25,12 +25,17 @@ __all__ = ["interactive_page", "page"]
 _INSIDES = 450_000  # bytes of drawings of closed groups
 _MANY = 12_000  # nodes; the details of more would take a megabyte, however packed
 
+# light or dark as the reader's system is, and so is the diagram in it
 _STYLE = """
-body { font-family: Helvetica, Arial, sans-serif; color: #111111; background: #ffffff; margin: 2em; }
-pre { background: #f6f6f6; padding: 1em; overflow-x: auto; }
+:root { color-scheme: light dark; --ink: #111111; --back: #ffffff; --raised: #f6f6f6; --rule: #cccccc; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #f5f5f5; --back: #111111; --raised: #1d1d1d; --rule: #555555; }
+}
+body { font-family: Helvetica, Arial, sans-serif; color: var(--ink); background: var(--back); margin: 2em; }
+pre { background: var(--raised); padding: 1em; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85em; }
-th, td { border: 1px solid #cccccc; padding: 0.25em 0.6em; text-align: left; overflow-wrap: anywhere; }
-th { background: #eeeeee; }
+th, td { border: 1px solid var(--rule); padding: 0.25em 0.6em; text-align: left; overflow-wrap: anywhere; }
+th { background: var(--raised); }
 .scroll { overflow-x: auto; max-width: 100%; }
 """
 

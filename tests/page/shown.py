@@ -27,6 +27,12 @@ def _joined(suffix):
     return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in names if name.endswith(suffix))
 
 
+def luminance(colour):
+    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 class Shown:
     """A page with one diagram or more, and what tests do to it."""
 
