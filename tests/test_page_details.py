@@ -25,6 +25,24 @@ def test_a_click_selects_in_both_panes_and_tells_details(shown, small):
     assert [text for text in shown.chosen() if "add" in text] == shown.chosen() and shown.chosen()
 
 
+def test_the_line_that_made_a_node_comes_first_and_its_callers_after_it(shown, small):
+    data, view = small
+    calls = [("train.py:90", "train", "loss = step(batch)"), ("net.py:31", "step", "y = net(x)")]
+    lines = [{"place": place, "function": function, "line": line, "here": False} for place, function, line in calls] + [
+        {"place": "net.py:9", "function": "forward", "line": "return x * table(4)", "here": True}
+    ]
+    details = {**data["details"], MUL: {**data["details"][MUL], "source": lines}}
+    shown.open({**data, "details": details}, view)
+    shown("(id) => model.set('selected', id)", MUL)
+    shown.settle()
+    items = shown.find(".cv-source li")
+    assert items.locator("code").all_inner_texts() == ["return x * table(4)", "y = net(x)", "loss = step(batch)"]
+    assert [item.get_attribute("aria-current") for item in items.all()] == ["true", None, None]
+    places = items.locator("span").all_inner_texts()
+    assert places[0].startswith("net.py:9")
+    assert "called from net.py:31" in places[1] and "called from train.py:90" in places[2]
+
+
 def test_a_fold_has_partners_verdict_assumptions_value_and_heat_map(shown, small):
     shown.open(*small)
     shown.find(FOLD).click()

@@ -64,12 +64,13 @@ function section(title, ...content) {
   return make("section", {}, make("h4", { text: title }), ...content);
 }
 
+/** The line that made the node first, then the calls that led there: told outermost first, as Python traces are. */
 function describeSource(lines) {
-  const items = lines.map(({ place, function: name, line, here }) =>
+  const items = [...lines].reverse().map(({ place, function: name, line, here }) =>
     make(
       "li",
       { class: here ? "cv-here" : "", "aria-current": here ? "true" : null },
-      make("span", { class: "cv-quiet", text: [place, name].filter(Boolean).join(" · ") }),
+      make("span", { class: "cv-quiet", text: `${here ? "" : "called from "}${[place, name].filter(Boolean).join(" · ")}` }),
       make("code", { text: line }),
     ),
   );
