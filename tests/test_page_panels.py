@@ -50,16 +50,41 @@ def test_the_panel_can_be_widened(shown, small):
     assert left == right
 
 
+def test_the_strip_shows_every_break_with_its_reason_and_place(shown, small):
+    data, view = small
+    reasons = [["a print", "net.py:3"], ["an input", "net.py:4"]]
+    graphs = [
+        {"name": "forward", "nodes": 3, "first": MUL, "breaks": reasons},
+        {"name": "resume", "nodes": 1, "first": "after.0.output", "breaks": []},
+    ]
+    alone = [{**graphs[1], "breaks": []}]
+    strip = [
+        {"side": "before", "breaks": [], "graphs": graphs},
+        {"side": "after", "breaks": [["a sleep", "net.py:2"]], "graphs": alone},
+    ]
+    shown.open({**data, "strip": strip}, view)
+    before, after = shown.find(".cv-strip .cv-row").all()
+    assert before.locator("button, .cv-cut").all_inner_texts() == [
+        "1: forward · 3 nodes",
+        "✂ a print net.py:3",
+        "✂ an input net.py:4",
+        "2: resume · 1 node",
+    ]
+    assert after.locator("button, .cv-cut").all_inner_texts() == ["✂ a sleep net.py:2", "1: resume · 1 node"]
+    shown("(data) => model.set('data', data)", {**data, "strip": [strip[1]]})
+    assert shown.find(".cv-strip").is_visible()  # one graph alone, and yet a break
+
+
 def test_several_graphs_have_a_strip_and_stages_a_selector(shown, small):
     data, view = small
     shown.open(data, view, "{ stage: () => ({ done: true }) }")
     assert not shown.find(".cv-strip").is_visible() and not shown.find("select").is_visible()
     reason = "Unsupported: a call of print that nobody expected, in the middle of it all"
     graphs = [
-        {"name": "forward", "nodes": 3, "first": MUL, "reason": reason},
-        {"name": "resume", "nodes": 1, "first": "after.0.output", "reason": ""},
+        {"name": "forward", "nodes": 3, "first": MUL, "breaks": [[reason, ""]]},
+        {"name": "resume", "nodes": 1, "first": "after.0.output", "breaks": []},
     ]
-    strip = [{"side": "before", "graphs": graphs}, {"side": "after", "graphs": graphs[1:]}]
+    strip = [{"side": "before", "breaks": [], "graphs": graphs}, {"side": "after", "breaks": [], "graphs": graphs[1:]}]
     shown("(data) => model.set('data', data)", {**data, "strip": strip, "stages": ["dynamo", "aot"]})
     assert shown.find(".cv-strip button").all_inner_texts() == [
         "1: forward · 3 nodes",
@@ -67,7 +92,7 @@ def test_several_graphs_have_a_strip_and_stages_a_selector(shown, small):
         "1: resume · 1 node",
     ]
     cut = shown.find(".cv-cut")
-    assert cut.get_attribute("title") == reason and len(cut.inner_text()) <= 42
+    assert cut.get_attribute("title") == f"graph break: {reason}" and len(cut.inner_text()) <= 42
     shown.find(".cv-strip button").nth(1).click()
     shown.settle()
     assert shown.selected() == "after.0.output"

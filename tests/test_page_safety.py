@@ -31,7 +31,13 @@ def hostile_page():
         "stages": [text, text],
         "marks": [{"name": text, "place": text, "selected": False}, {"name": "f", "place": "", "selected": True}],
         "tables": [{"name": text, "columns": [text], "rows": [{"cells": [text], "nodes": [text]}], "more": 1}],
-        "strip": [{"side": "before", "graphs": [{"name": text, "nodes": 1, "first": text, "reason": text}] * 2}],
+        "strip": [
+            {
+                "side": "before",
+                "breaks": [[text, text]],
+                "graphs": [{"name": text, "nodes": 1, "first": text, "breaks": [[text, text]]}] * 2,
+            }
+        ],
         "details": dict.fromkeys(data["details"], detail),
     }
     for box in view["boxes"].values():

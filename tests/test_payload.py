@@ -66,10 +66,11 @@ class TestTables:
         assert [row["nodes"] for row in rows] == [["break.before.0"]]
         first, second = data["strip"]
         assert (first["side"], second["side"]) == ("before", "after")
-        assert [(g["name"], g["nodes"], g["reason"]) for g in first["graphs"]] == [
-            ("f", 6, "Unsupported: print"),
-            ("f (resumed)", 3, ""),
+        assert [(g["name"], g["nodes"], g["breaks"]) for g in first["graphs"]] == [
+            ("f", 6, [["Unsupported: print", "net.py:9"]]),
+            ("f (resumed)", 3, []),
         ]
+        assert first["breaks"] == []
         plan = plan_of(made)
         for side in (first, second):
             for k, graph in enumerate(side["graphs"]):

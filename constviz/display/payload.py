@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.diff import Status
 from ..analysis.verdicts import worst
-from ..model import Comparison, Outcome, Variant
-from . import searching, tables
+from ..model import Comparison, Outcome
+from . import searching, strip, tables
 from .details import HOLDS, Details
 from .labels import clean
 from .scene import Plan
@@ -65,7 +65,7 @@ def payload(
             ],
             "can_fold": can_fold,
             "tables": _tables(comparison, plan, extra or {}),
-            "strip": [_side(comparison, plan, side, stage) for side in ("before", "after")],
+            "strip": [strip.side(comparison.variants.get(side), plan, side, stage) for side in ("before", "after")],
             "nodes": None,
             "details": None,
             "inner": None,
@@ -194,30 +194,3 @@ def _of_breaks(comparison: Comparison, plan: Plan) -> list[list[str]]:
             found.append([] if cut is None else [cut.id])
             cuts = [other for other in cuts if other is not cut]
     return found
-
-
-# -- graphs ------------------------------------------------------------------------------------------------------
-
-
-def _side(comparison: Comparison, plan: Plan, side: str, stage: str) -> dict[str, Any]:
-    """The graphs of one variant in order, each with a node to go to and the reason why it ends."""
-    variant: Variant | None = comparison.variants.get(side)
-    first: dict[int, str] = {}
-    for name in plan.tree.root.items():
-        entry = plan.nodes.get(name)
-        graph = None if entry is None else entry.graph_before if side == "before" else entry.graph_after
-        if graph is not None:
-            first.setdefault(graph, name)
-    graphs = variant.stage(stage) if variant else ()
-    return {
-        "side": side,
-        "graphs": [
-            {
-                "name": clean(graph.name),
-                "nodes": len(graph.nodes),
-                "first": first.get(graph.index, ""),
-                "reason": clean(graph.break_reason or ""),
-            }
-            for graph in graphs
-        ],
-    }

@@ -76,12 +76,13 @@ def data_of(made: Comparison, **more: Any) -> dict[str, Any]:
     strip = [
         {
             "side": side,
+            "breaks": [],
             "graphs": [
                 {
                     "name": graph.name,
                     "nodes": len(graph.nodes),
                     "first": first[side],
-                    "reason": graph.break_reason or "",
+                    "breaks": [[graph.break_reason, ""]] if graph.break_reason else [],
                 }
                 for graph in made.variants[side].graphs
             ],

@@ -178,6 +178,7 @@ function watchSize(self, signal) {
     const former = self.size;
     self.size = { width: shown.width, height: shown.height };
     if (!former.width) return beginAnew(self);
+    if (!self.drawing) return;
     if (!self.camera.touched) return self.camera.set(self.look(self));
     const { x, y, k } = self.camera.now;
     self.camera.set({ k, x: x + (shown.width - former.width) / 2, y: y + (shown.height - former.height) / 2 });

@@ -3,23 +3,29 @@
 function createStrip(go) {
   const element = make("div", { class: "cv-strip" });
   const set = (sides) => {
-    const isNeeded = sides.some(({ graphs }) => graphs.length > 1);
+    const isNeeded = sides.some(({ graphs, breaks }) => graphs.length > 1 || breaks.length || graphs[0]?.breaks.length);
     element.hidden = !isNeeded;
     element.replaceChildren(...(isNeeded ? sides.map((side) => stripRow(side, go)) : []));
   };
   return { element, set };
 }
 
-function stripRow({ side, graphs }, go) {
+function stripRow({ side, graphs, breaks }, go) {
   const row = make("div", { class: "cv-row", role: "group", "aria-label": `graphs ${side} folding` });
   const word = graphs.length === 1 ? "graph" : "graphs";
   row.append(make("b", { text: side }), make("span", { class: "cv-quiet", text: `${graphs.length} ${word}` }));
+  row.append(...breaks.map(cut));
   graphs.forEach((graph, k) => {
     const label = `${k + 1}: ${shorten(graph.name, 24)} · ${graph.nodes} node${graph.nodes === 1 ? "" : "s"}`;
     const lead = () => graph.first && go(graph.first);
     row.append(makeButton(label, `show graph ${k + 1}, ${graph.name}`, lead, { disabled: !graph.first }));
-    if (!graph.reason) return;
-    row.append(make("span", { class: "cv-cut", title: graph.reason, text: `✂ ${shorten(graph.reason, 40)}` }));
+    row.append(...graph.breaks.map(cut));
   });
   return row;
+}
+
+function cut([reason, place]) {
+  const title = ["graph break", place && `at ${place}`].filter(Boolean).join(" ");
+  const words = [`✂ ${shorten(reason, 40)}`, place && ` ${shorten(place, 30)}`].filter(Boolean);
+  return make("span", { class: "cv-cut", title: `${title}: ${reason}`, text: words.join("") });
 }
