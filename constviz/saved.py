@@ -56,5 +56,11 @@ def from_json(text: str | bytes) -> Comparison:
         comparison = msgspec.convert(data.get("report"), Comparison)
     except msgspec.ValidationError as error:
         raise ReportFileError(f"damaged constviz report: {error}") from None
+    for node in (node for v in comparison.variants.values() for graph in v.graphs for node in graph.nodes):
+        heat = node.value.heat if node.value is not None else None
+        if heat is not None and (min(heat.rows, heat.cols) < 1 or heat.rows * heat.cols != len(heat.values)):
+            raise ReportFileError(
+                f"damaged constviz report: the picture of {node.name} has not as many blocks as it says"
+            )
     variants = {name: replace(v, output=v.result) for name, v in comparison.variants.items()}
     return replace(comparison, variants=variants)

@@ -20,10 +20,12 @@ import constviz
 from constviz.display import layout
 from constviz.model import (
     Argument,
+    Assumption,
     Comparison,
     Fold,
     Graph,
     Guard,
+    Heat,
     Location,
     Node,
     Outcome,
@@ -205,10 +207,61 @@ class TestFiles:
         with pytest.raises(constviz.ReportFileError, match="99"):
             load(path)
 
+    @pytest.mark.parametrize(
+        "value", [10**30, -(10**30), 2**64 - 1, 2**63, -1, 1e308, 10**6, "", None, True, [], {}, [[]]]
+    )
+    def test_any_damage_is_told_or_can_be_shown(self, value):
+        """One value of the file after the other is replaced: what loads can be looked at in every way."""
+        whole = to_json(_with_a_picture())
+        shown = 0
+        for where in _places(json.loads(whole)["report"]):
+            damaged = json.loads(whole)
+            inside = damaged["report"]
+            for key in where[:-1]:
+                inside = inside[key]
+            inside[where[-1]] = value
+            try:
+                report = FoldReport(from_json(json.dumps(damaged)))
+            except constviz.ReportFileError:
+                continue
+            shown += 1
+            tables = (report.summary, report.folds, report.assumptions, report.graph_breaks, report.guards)
+            assert repr(report) and all(list(t.columns) for t in (*tables, report.nodes()))
+            for node in (n for v in report.variants.values() for g in v.graphs for n in g.nodes if n.value):
+                heat = node.value.heat
+                assert heat is None or heat.rows * heat.cols == len(heat.values)
+        assert shown
+
+    def test_large_numbers_stay_what_they_are(self):
+        fold = replace(FOLD, result=Value("t", "Tensor", nbytes=2**63 - 1))
+        after = Variant("after", (Graph(0, "f", ()),), folds=(fold, replace(fold, id="1", node="other")))
+        report = FoldReport(from_json(to_json(Comparison("f", {"after": after}))))
+        assert report.folds["nbytes"].tolist() == [2**63 - 1] * 2
+        assert report.folds["nbytes"].dtype == "int64"
+        assert report.summary.loc["after", "constant_bytes"] == 2**64 - 2
+        assert report.summary["graphs"].dtype == "Int64"
+
     def test_other_formats_are_named(self, report, tmp_path):
         report.save(tmp_path / "r.html")
         with pytest.raises(constviz.ReportFileError, match=r"\.json"):
             load(tmp_path / "r.html")
+
+
+def _with_a_picture():
+    made = comparison(fold=("table",), notes=("n",), assumptions=(Assumption("table", "CFG", "EQ", "1", "2", True),))
+    after = made.variants["after"]
+    value = Value("t", "Tensor", (2, 1), "float32", "cpu", 8, (("min", "1"),), Heat(2, 1, (0.5, None)))
+    nodes = tuple(replace(node, value=value) if node.value else node for node in after.graphs[0].nodes)
+    after = replace(after, graphs=(replace(after.graphs[0], nodes=nodes),), folds=(replace(FOLD, derived=("mul",)),))
+    return replace(made, variants=made.variants | {"after": after})
+
+
+def _places(value, where=()):
+    """Where everything in a JSON value is, as keys from the outside in."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*where, key)
+        yield from _places(item, (*where, key))
 
 
 def test_showing_needs_no_torch():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["assumptions", "audit", "constants", "folds", "graph_breaks", "guards", "nodes", "ops", "summary"]
 
 _COUNTS = ("graphs", "graph_breaks", "ops", "constants", "constant_bytes", "guards")
+_LARGE = 1 << 63
 _FOLDS = ("function", "location", "arguments", "result", "result_type", "nbytes", "outcome", "verdict", "reason")
 
 
@@ -26,7 +27,8 @@ def summary(comparison: Comparison) -> pd.DataFrame:
 
     rows = [_counts(variant) for variant in comparison.variants.values()]
     index = pd.Index(list(comparison.variants), name="variant", dtype=object)
-    frame = pd.DataFrame(rows, index=index, columns=list(_COUNTS)).astype("Int64")
+    frame = pd.DataFrame(rows, index=index, columns=list(_COUNTS), dtype=object)
+    frame = _as_integers(frame, _COUNTS, "Int64")
     frame["compile_s"] = pd.Series([v.compile_s for v in comparison.variants.values()], index=index, dtype="float64")
     return frame
 
@@ -139,4 +141,10 @@ def _frame(columns: Sequence[str], rows: Iterable[tuple[Any, ...]], integers: Se
 
     # object columns: the same in pandas 2 and 3, and in a frame without rows
     frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
-    return frame.astype(dict.fromkeys(integers, "int64"))
+    return _as_integers(frame, integers, "int64")
+
+
+def _as_integers(frame: pd.DataFrame, columns: Iterable[str], kind: str) -> pd.DataFrame:
+    """These columns as integers of 64 bits; one with a number that needs more keeps Python's own."""
+    small = [name for name in columns if all(n is None or -_LARGE <= n < _LARGE for n in frame[name])]
+    return frame.astype(dict.fromkeys(small, kind))
