@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 pytest_plugins = ["page.fixtures"]
 
 
@@ -44,6 +46,45 @@ def test_what_if_asks_tells_and_can_be_cancelled(shown, small):
     assert shown.find(".cv-marks input:checked").count() == 3 and shown.find(".cv-marks input").first.is_enabled()
     shown("model.set('status', { busy: false, text: '', error: 'it <broke>' })")
     assert shown.note() == "it <broke>"
+
+
+@pytest.mark.parametrize("width", [600, 1200])
+def test_many_marks_with_long_names_leave_the_panes_where_they_are(shown, small, width):
+    data, view = small
+    shown.page.set_viewport_size({"width": width, "height": 800})
+    names = [f"a_function_of_no_name_{k}" for k in range(298)] + ["long_name_" * 40, "漢字の名前" * 60]
+    marks = [{"name": name, "place": "a_module_of_some_name.py:1", "selected": True} for name in reversed(names)]
+    shown.open({**data, "marks": marks}, view, "{ fold: () => ({ done: true }) }")
+    row, root = shown.find(".cv-marks"), shown.find(".constviz")
+    assert row.bounding_box()["height"] < 100
+    assert shown.find(".cv-stage").bounding_box()["y"] < 250
+    boxes = [label.bounding_box() for label in row.locator("label").all()[:4]]
+    assert max(box["x"] + box["width"] for box in boxes) <= root.bounding_box()["x"] + root.bounding_box()["width"]
+    assert shown("document.documentElement.scrollWidth") <= width
+    assert row.locator("label").nth(1).get_attribute("title").startswith(f"fold {names[-2]}, ")
+    last = row.locator("label", has_text="a_function_of_no_name_0").last
+    last.locator("input").uncheck()  # it is scrolled to
+    (sent,) = shown.sent("fold")
+    assert len(sent["names"]) == 299
+    assert row.bounding_box()["height"] < 100 and shown("document.documentElement.scrollWidth") <= width
+    assert shown.find(".cv-option").get_attribute("title").startswith("--fold 漢字")
+
+
+def test_functions_of_one_name_have_one_tick(shown, small):
+    data, view = small
+    places = {"scale": ["a.py:3", "b.py:9"], "mask": ["a.py:7"]}
+    marks = [{"name": n, "place": place, "selected": True} for n, all_of_it in places.items() for place in all_of_it]
+    shown.open({**data, "marks": marks}, view, "{ fold: () => ({ done: true }) }")
+    labels = shown.find(".cv-marks label")
+    assert [" ".join(text.split()) for text in labels.all_inner_texts()] == [
+        "scale 2 functions of this name",
+        "mask a.py:7",
+    ]
+    title = labels.first.get_attribute("title")
+    assert "a.py:3" in title and "b.py:9" in title
+    labels.first.locator("input").uncheck()
+    assert shown.sent("fold") == [{"kind": "fold", "names": ["mask"]}]
+    assert shown.find(".cv-option").inner_text() == "--fold mask"
 
 
 def test_what_if_needs_a_live_report(shown, small):

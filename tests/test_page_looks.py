@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from page.shown import FOLD, luminance
 
@@ -63,6 +65,50 @@ def test_text_fits_its_boxes(shown, big):
         }).map((box) => box.textContent)"""
     )
     assert over == []
+
+
+def broken_and_grouped(view):
+    """The same drawing, said to have a graph break, a closed group, and a node that only after has."""
+    ids = list(view["boxes"])
+    changes = ({"kind": "break"}, {"kind": "group", "group": "0"}, {"status": "added"})
+    return {**view, "boxes": view["boxes"] | {
+        name: view["boxes"][name] | change for name, change in zip(ids, changes, strict=False)}}  # fmt: skip
+
+
+def test_the_legend_tells_the_looks_that_the_drawing_has(shown, small, tmp_path):
+    data, view = small
+    shown.open(data, view)
+    always = ["in both", "− only before", "+ constant burned in"]
+    assert shown.find(".cv-key").all_inner_texts() == always
+    shown("(view) => model.set('view', view)", broken_and_grouped(view))
+    shown.settle()
+    assert shown.find(".cv-key").all_inner_texts() == [*always, "+ only after", "closed group", "graph break"]
+    looks = shown.find(".cv-sample").evaluate_all(
+        "(all) => all.map((e) => getComputedStyle(e)).map((s) => [s.borderTopStyle, s.borderTopWidth, s.borderTopColor,"
+        " s.backgroundColor, s.borderRadius, s.boxShadow].join())"
+    )
+    assert len(set(looks)) == len(looks)  # no two look the same
+    with shown.page.expect_download() as download:
+        shown.find("[aria-label='save SVG']").click()
+    saved = Path(download.value.path()).read_text()
+    assert "closed group" in saved and "graph break" in saved
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_the_toolbar_takes_few_rows_in_a_narrow_notebook(shown, small, stages):
+    data, view = small
+    shown.page.set_viewport_size({"width": 616, "height": 900})  # a page's margins leave 600
+    title = "GPT2LMHeadModel.forward of transformers: before and after assume_constant_result"
+    shown.open({**data, "title": title, "stages": ["dynamo", "aot"][:stages]}, {**view, "inner_of": ""})
+    shown.search("mul")
+    tools = shown.find(".cv-toolbar :is(button, select, input):visible")
+    rows = {round(box["y"] + box["height"] / 2) // 12 for box in (tool.bounding_box() for tool in tools.all())}
+    assert len(rows) <= 1 + stages
+    assert shown("document.documentElement.scrollWidth") <= 616
+    assert min(tool.bounding_box()["height"] for tool in tools.all()) >= 24  # for fingers
+    assert shown.find(".cv-toolbar").bounding_box()["height"] < 35 * (1 + stages)
+    title_box, search_box = shown.find(".cv-title").bounding_box(), shown.find(".cv-search").bounding_box()
+    assert title_box["width"] > 100 and title_box["x"] + title_box["width"] <= search_box["x"]
 
 
 @pytest.mark.parametrize("width", [500, 700, 900, 1600])

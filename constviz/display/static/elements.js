@@ -14,12 +14,19 @@ function makeSvg(tag, options = {}, ...children) {
 function dress(element, options, children) {
   for (const [name, value] of Object.entries(options)) {
     if (value === false || value === null || value === undefined) continue;
-    if (name === "text") element.textContent = value;
+    if (name === "text") element.textContent = visible(value);
     else if (name === "on") listen(element, value);
+    else if (name === "title" || name === "aria-label") element.setAttribute(name, visible(value));
     else element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
+}
+
+/** Characters that turn text around, as their numbers: unseen, they would make it look like other text. */
+function visible(text) {
+  const number = (letter) => `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  return String(text).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, number);
 }
 
 function listen(element, listeners) {

@@ -4,11 +4,14 @@ const EXPORT_FONT = "Helvetica, Arial, sans-serif";
 const EXPORT_HEAD = 42;
 const EXPORT_FOOT = 24;
 const EXPORT_INK = "#111111";
-const EXPORT_SAMPLES = [
-  ["in both", "#eeeeee", "#666666", {}],
-  ["− only before", "#f3c8a5", "#d55e00", { "stroke-dasharray": "5,2" }],
-  ["+ constant burned in", "#a6d5f2", "#0072b2", { "stroke-width": 2.5 }],
-];
+const EXPORT_LOOKS = {
+  kept: { fill: "#eeeeee", stroke: "#666666" },
+  removed: { fill: "#f3c8a5", stroke: "#d55e00", "stroke-dasharray": "5,2" },
+  constant: { fill: "#a6d5f2", stroke: "#0072b2", "stroke-width": 2.5 },
+  added: { fill: "#ffffff", stroke: "#0072b2", "stroke-width": 1.5 },
+  group: { fill: "#eeeeee", stroke: "#666666" },
+  break: { fill: "#eeeeee", stroke: "#666666", rx: 5 },
+};
 
 /** The shown panes side by side, in light colours, cut where the panes end. */
 function composePicture(panes, title) {
@@ -28,7 +31,7 @@ function composePicture(panes, title) {
     clipped.append(bareCopy(pane.viewport, panes.mode === "ghosts"));
     svg.append(label, clipped, makeSvg("rect", frame));
   });
-  svg.append(...exportLegend(EXPORT_HEAD + height + 7));
+  svg.append(...exportLegend(legendOf(panes.view), EXPORT_HEAD + height + 7));
   return svg;
 }
 
@@ -37,13 +40,15 @@ function exportText(text, x, y, size, isBold) {
   return makeSvg("text", { x, y, fill: EXPORT_INK, "font-family": EXPORT_FONT, "font-size": size, "font-weight": weight, text });
 }
 
-function exportLegend(y) {
+function exportLegend(rows, y) {
   let x = 8;
-  return EXPORT_SAMPLES.flatMap(([words, fill, stroke, look]) => {
-    const sample = makeSvg("rect", { x, y, width: 16, height: 10, fill, stroke, ...look });
+  return rows.flatMap(([name, words]) => {
+    const look = EXPORT_LOOKS[name];
+    const sample = makeSvg("rect", { x, y, width: 16, height: 10, ...look });
+    const edge = { d: `M${x},${y}l3,-3h16v10l-3,3M${x + 16},${y}l3,-3`, stroke: look.stroke, fill: "none" };
     const text = exportText(words, x + 21, y + 9, 10, false);
     x += 36 + 5.4 * words.length;
-    return [sample, text];
+    return [sample, ...(name === "group" ? [makeSvg("path", edge)] : []), text];
   });
 }
 

@@ -11,11 +11,11 @@ function createMarks(change, cancel) {
 
   const ticked = () => inputs.filter(({ input }) => input.checked).map(({ mark }) => mark.name);
   const showOption = () => {
-    option.textContent = optionText(ticked(), inputs.length);
+    option.textContent = option.title = visible(optionText(ticked(), inputs.length));
   };
   const set = ({ marks, can_fold: canFold }, why) => {
     element.hidden = marks.length === 0;
-    inputs = marks.map((mark) => {
+    inputs = byName(marks).map((mark) => {
       const changed = () => {
         showOption();
         change(ticked());
@@ -24,11 +24,16 @@ function createMarks(change, cancel) {
       input.checked = mark.selected;
       return { input, mark };
     });
-    const title = (mark) => why || (canFold ? `fold ${mark.name}, marked at ${mark.place}` : "needs the live session");
+    const title = ({ name, places }) => {
+      const marked = [name, ...places.filter(Boolean).map((place) => `marked at ${place}`)].join(", ");
+      return canFold && !why ? `fold ${marked}` : `${marked}: ${why || "needs the live session"}`;
+    };
     boxes.replaceChildren(
       ...inputs.map(({ input, mark }) => {
         input.disabled = Boolean(why) || !canFold;
-        const place = make("span", { class: "cv-quiet", text: mark.place });
+        const { places } = mark;
+        const words = places.length > 1 ? `${places.length} functions of this name` : places[0];
+        const place = make("span", { class: "cv-quiet", text: words });
         return make("label", { title: title(mark) }, input, make("code", { text: mark.name }), place);
       }),
     );
@@ -40,6 +45,17 @@ function createMarks(change, cancel) {
     element.classList.toggle("cv-busy", busy);
   };
   return { element, set, setBusy };
+}
+
+/** Marks are chosen by name: functions of one name are folded or left together. */
+function byName(marks) {
+  const found = new Map();
+  for (const { name, place, selected } of marks) {
+    const mark = found.get(name) ?? { name, places: [], selected };
+    mark.places.push(place);
+    found.set(name, mark);
+  }
+  return [...found.values()];
 }
 
 function optionText(names, count) {

@@ -32,7 +32,7 @@ function createTabs(signal) {
 
 function makeTab(id, name, content, onClick) {
   const button = make("button", { type: "button", role: "tab", id, "aria-controls": `${id}-panel`, on: { click: onClick } });
-  button.textContent = name.replaceAll("_", " ");
+  button.textContent = visible(name).replaceAll("_", " ");
   const panel = make("div", { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": id, tabindex: "0" }, content);
   return { name, button, panel };
 }

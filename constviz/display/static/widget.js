@@ -1,12 +1,6 @@
 // The whole: toolbar, panes and panel in one root, wired to where the answers come from.
 
 const WIDE = 860; // pixels: from here on there is room for a panel beside the panes
-const MODE_TITLES = {
-  both: "before and after, side by side",
-  before: "only before folding",
-  after: "only after folding",
-  ghosts: "after folding, with what was removed shown faintly",
-};
 
 /** Build the diagram in `host`; the returned function takes it away again. */
 function startDiagram(host, makeSource) {
@@ -38,7 +32,7 @@ function assemble(source, signal) {
 
   const note = make("span", { class: "cv-note", role: "status", "aria-live": "polite" });
   const say = (text) => {
-    note.textContent = text;
+    note.textContent = visible(text);
   };
   const attempt = async (message) => {
     say("");
@@ -131,7 +125,8 @@ function assemble(source, signal) {
   const report = make("pre", { class: "cv-report" });
   const main = make("div", { class: "cv-main" });
   main.append(panes.element, createSplitter(main, tabs.element, signal), tabs.element);
-  const foot = make("div", { class: "cv-row cv-foot" }, createLegend(), note);
+  const legend = createLegend();
+  const foot = make("div", { class: "cv-row cv-foot" }, legend.element, note);
   root.append(toolbar.element, marks.element, strip.element, main, foot);
   bindKeys(panes, { choose, toggle, close, nextFold, leave }, signal);
   bindClicks(panes, { choose, toggle, close, leave }, signal);
@@ -148,10 +143,10 @@ function assemble(source, signal) {
     const data = source.get("data");
     details.forget();
     panes.camera.touched = false; // another capture is looked at from the start
-    root.setAttribute("aria-label", data.title);
+    root.setAttribute("aria-label", visible(data.title));
     toolbar.setData(data);
     strip.set(data.strip ?? []);
-    report.textContent = data.text ?? "";
+    report.textContent = visible(data.text ?? "");
     tables = (data.tables ?? []).map((table) => createTable(table, go));
     tabs.set([["node", details.element], ["report", report], ...tables.map(({ name, element }) => [name, element])]);
     refreshMarks();
@@ -170,6 +165,7 @@ function assemble(source, signal) {
     state.node = source.get("selected") || state.node;
     state.box = panes.boxOf(state.node) || (state.node || !(state.box in view.boxes) ? "" : state.box);
     toolbar.setView(view);
+    legend.setView(view);
     search.mark();
     showChoice();
   };
@@ -195,90 +191,6 @@ function assemble(source, signal) {
   source.onChange("selected", refreshSelected);
   source.onChange("status", refreshStatus);
   return { root, refreshData, refreshView, refreshStatus, stop: search.stop };
-}
-
-function createToolbar({ panes, source, search, nextFold, attempt, say, signal }) {
-  const title = make("b", { class: "cv-title" });
-  const verdict = make("span", { class: "cv-verdict" });
-  const back = makeButton("← back", "back to the drawing this was opened from", () => attempt({ kind: "back" }), { hidden: true });
-  const reset = makeButton("reset", "the first drawing again", () => attempt({ kind: "reset" }).then(panes.startAgain));
-  const stage = make("select", { "aria-label": "stage" });
-  const stageLabel = make("label", {}, "stage ", stage);
-  stage.addEventListener("change", () => attempt({ kind: "stage", stage: stage.value }));
-  const save = (how) => () => Promise.resolve(how(panes, title.textContent)).catch((error) => say(error.message));
-  const element = make("div", { class: "cv-toolbar", role: "toolbar", "aria-label": "diagram" });
-  element.append(
-    make("div", { class: "cv-row cv-head" }, title, verdict, search.element),
-    make(
-      "div",
-      { class: "cv-row" },
-      modeSwitch(panes, signal),
-      make(
-        "span",
-        { class: "cv-group" },
-        makeButton("−", "zoom out (−)", () => panes.zoom(0.8), { "aria-label": "zoom out" }),
-        makeButton("+", "zoom in (+)", () => panes.zoom(1.25), { "aria-label": "zoom in" }),
-        makeButton("fit", "as much as can be read, from the top", () => panes.fit(false)),
-        makeButton("all", "the whole drawing (0)", () => panes.fit(true)),
-      ),
-      makeButton("next fold", "go to the next folded constant (n)", nextFold),
-      back,
-      reset,
-      stageLabel,
-      make(
-        "span",
-        { class: "cv-group cv-save" },
-        makeButton("SVG", "save what is shown as SVG", save(saveSvg), { "aria-label": "save SVG" }),
-        makeButton("PNG", "save what is shown as PNG", save(savePng), { "aria-label": "save PNG" }),
-      ),
-    ),
-  );
-  const setData = (data) => {
-    title.textContent = title.title = data.title;
-    verdict.textContent = (data.verdict ?? "").replaceAll("_", " ");
-    verdict.dataset.verdict = data.verdict ?? "";
-    verdict.hidden = !data.verdict;
-    stageLabel.hidden = (data.stages ?? []).length < 2;
-    stage.replaceChildren(...(data.stages ?? []).map((name) => make("option", { value: name, text: name })));
-  };
-  const setView = (view) => {
-    stage.value = view.stage;
-    back.hidden = !view.inner_of;
-    reset.hidden = Boolean(source.cannot("stage")); // a saved page has only ways in and back
-  };
-  const setBusy = (busy) => {
-    stage.disabled = busy || Boolean(source.cannot("stage"));
-    stage.title = source.cannot("stage");
-  };
-  return { element, setData, setView, setBusy };
-}
-
-function modeSwitch(panes, signal) {
-  const group = make("span", { class: "cv-group cv-modes", role: "radiogroup", "aria-label": "which graphs are shown" });
-  const choose = (button) => {
-    for (const other of group.children) {
-      other.setAttribute("aria-checked", String(other === button));
-      other.tabIndex = other === button ? 0 : -1;
-    }
-    panes.setMode(button.dataset.mode);
-  };
-  for (const mode of MODES) {
-    const button = makeButton(mode, MODE_TITLES[mode], () => choose(button), { role: "radio", "data-mode": mode });
-    group.append(button);
-  }
-  choose(group.firstElementChild);
-  rove(group, "button", signal, choose);
-  return group;
-}
-
-function createLegend() {
-  const sample = (name, words) => make("span", { class: "cv-key" }, make("i", { class: `cv-sample cv-${name}` }), words);
-  const samples = [
-    sample("kept", "in both"),
-    sample("removed", "− only before"),
-    sample("constant", "+ constant burned in"),
-  ];
-  return make("span", { class: "cv-legend", role: "note", "aria-label": "legend" }, ...samples);
 }
 
 /** Pointer in the panes: a click chooses, a sign or a double click opens or closes. */
