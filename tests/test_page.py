@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 import pytest
 from large import transformer
 from page.shown import luminance
+from planned import strings
 from sample import FOLDER, comparison, hostile
 
 from constviz.analysis.diff import diff
@@ -27,7 +28,19 @@ from constviz.display.picture import picture
 from constviz.display.scene import Plan
 from constviz.display.stage import Stage
 from constviz.display.text import text
-from constviz.model import Comparison, Graph, Location, Node, Value, Variant
+from constviz.model import (
+    Comparison,
+    Fold,
+    Graph,
+    GraphBreak,
+    Guard,
+    Location,
+    Mark,
+    Node,
+    Outcome,
+    Value,
+    Variant,
+)  # fmt: skip
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -41,6 +54,14 @@ def page_of(made, **options):
 
 def unpacked(content):
     return json.loads(gzip.decompress(base64.b64decode(content)))
+
+
+def without_ids(value):
+    """The same without what nobody reads: keys, and ids of nodes."""
+    if isinstance(value, dict):
+        hidden = {"node", "nodes", "first", "id", "inputs", "users"}
+        return [without_ids(item) for key, item in value.items() if key not in hidden or isinstance(item, dict)]
+    return [without_ids(item) for item in value] if isinstance(value, list) else value
 
 
 class Parts(HTMLParser):
@@ -133,6 +154,28 @@ def test_lone_surrogates_and_controls():
     json.dumps(parts.saved, ensure_ascii=False).encode()
     json.dumps(unpacked(parts.saved["packed"]), ensure_ascii=False).encode()
     assert page_of(made).encode("utf-8", "replace")
+
+
+def test_no_character_that_turns_text_around_is_left():
+    """Unseen, they would make a name look like another, and turn our own words around with it."""
+    turning = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    name = "".join(f"{letter}a" for letter in turning)
+    place = Location(f"/home/me/{name}.py", 1, name, name)
+    node = Node(name, "call_function", name, arguments=name, module=(name,), stack=(place,), value=Value(name, name))
+    graphs = (Graph(0, name, (node,), break_reason=name), Graph(1, name, (node,)))
+    cut = GraphBreak(name, place, name, name)
+    fold = Fold("0", name, Outcome.FOLDED, place, place, (), Value(name, name), name, None, 0, None, (name,))
+    after = Variant("after", graphs, (cut,), (Guard(name, name, name, name),), (fold,))
+    made = Comparison(name, {"after": after}, place, {name: name}, marks=(Mark(name, place),), notes=(name,))
+    page = page_of(made)
+    parts = Parts(page)
+    assert not set(turning) & set(page)
+    assert not set(turning) & set(text(made))
+    said = dict(parts.saved["data"], view=parts.saved["view"], told=unpacked(parts.saved["packed"]))
+    del said["inner"], said["marks"]  # marks are asked for by their own names
+    left = [word for word in strings(without_ids(said)) if set(turning) & set(word)]
+    assert left == []
+    assert "⟨U+202E⟩" in page
 
 
 def test_no_path_of_the_machine():

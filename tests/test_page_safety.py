@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 
 from page.shape import Desk, data_of
@@ -85,6 +86,41 @@ def test_hostile_text_is_text_everywhere(shown):
     assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
         *("svg", "g", "title", "text", "rect", "path", "polygon", "polyline", "ellipse")
     }
+
+
+TURNING = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+def test_characters_that_turn_text_around_are_shown_and_turn_nothing(shown, small):
+    """Unseen, they would make a name look like another, and turn our own words around with it."""
+    data, view = small
+    text = "".join(f"{chr(code)}a" for code in TURNING)
+    seen = "".join(f"⟨U+{code:04X}⟩a" for code in TURNING)
+    made = hostile_page()
+    data = json.loads(json.dumps(made[0]).replace(json.dumps(made[2])[1:-1], json.dumps(text)[1:-1]))
+    shown.open(data, view)
+    shown.find(".cv-fold >> visible=true").first.click(force=True)
+    shown("(id) => model.set('selected', id)", next(iter(data["details"])))
+    shown("(text) => model.set('status', { busy: true, text, error: '' })", text)
+    shown.settle()
+    said = shown(
+        "[...document.querySelectorAll('.constviz, .constviz *')].flatMap((e) => [e.textContent, e.title ?? '',"
+        " e.getAttribute('aria-label') ?? '', e.getAttribute('title') ?? '']).join('\\n')"
+    )
+    assert not {chr(code) for code in TURNING} & set(said)
+    for place in (".cv-title", ".cv-details h3", ".cv-note", ".cv-report", ".cv-marks label code", ".cv-cut"):
+        assert seen[:20] in shown.find(place).first.evaluate("(e) => e.textContent"), place
+
+
+def test_a_name_that_is_read_from_the_right_turns_no_words_around_it(shown, small):
+    data, view = small
+    name = "שלום"
+    marks = [{"name": name, "place": "12 3.py:4", "selected": True}]
+    shown.open({**data, "marks": marks}, view)
+    name, place = (shown.find(f".cv-marks label {part}").bounding_box() for part in ("code", ".cv-quiet"))
+    assert name["x"] + name["width"] <= place["x"]
+    for part in ("code", ".cv-quiet"):
+        assert shown.find(f".cv-marks label {part}").evaluate("(e) => getComputedStyle(e).unicodeBidi") == "isolate"
 
 
 def test_a_broken_drawing_is_told(shown, small):

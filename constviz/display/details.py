@@ -78,7 +78,7 @@ class Details:
             "facts": [[term, _short(text)] for term, text in facts if text],
             "source": [
                 {
-                    "place": place.short,
+                    "place": clean(place.short),
                     "function": clean(place.function),
                     "line": _short(place.source),
                     "here": k == len(stack) - 1,
@@ -112,7 +112,7 @@ class Details:
     def _fold(self, fold: Fold) -> dict[str, Any]:
         return {
             "call": clean(fold_call(fold)),
-            "place": fold.location.short if fold.location else "",
+            "place": clean(fold.location.short) if fold.location else "",
             "verdict": str(fold.verdict or ""),
             "reason": clean(fold.reason),
             "assumptions": self._assumptions.get(fold.function, []),

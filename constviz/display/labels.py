@@ -16,14 +16,18 @@ _DTYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"
 _DTYPE = re.compile(r"^(float|bfloat|int|uint|complex)(\d+)$")
 _KNOWN = str.maketrans("", "", "…−")  # ours, one at most in a line: no need for room
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
-    """One line of characters that XML allows.
+    """One line of characters that XML allows; those that turn text around, unseen, are shown as their numbers.
 
     >>> clean("a\\n\\tb\\x00")
     'a b'
+    >>> clean("eval\\u202e(x)")
+    'eval⟨U+202E⟩(x)'
     """
+    text = _TURNING.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
     return " ".join(_UNPRINTABLE.sub(" ", text).split())
 
 

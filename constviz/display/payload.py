@@ -58,7 +58,7 @@ def payload(
             "marks": [
                 {
                     "name": mark.function,
-                    "place": mark.definition.short if mark.definition else "",
+                    "place": clean(mark.definition.short) if mark.definition else "",
                     "selected": mark.selected,
                 }
                 for mark in comparison.marks

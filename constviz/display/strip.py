@@ -76,4 +76,4 @@ def _line(thing: Graph | GraphBreak) -> tuple[str, int] | None:
 
 
 def _told(breaks: Sequence[GraphBreak]) -> list[list[str]]:
-    return [[clean(cut.reason), cut.location.short if cut.location else ""] for cut in breaks]
+    return [[clean(cut.reason), clean(cut.location.short) if cut.location else ""] for cut in breaks]
