@@ -10,7 +10,8 @@ import torch
 
 from .capture.copies import copy_inputs, kept_copy
 from .capture.describe import describe, tensors_in
-from .capture.equality import difference
+from .capture.equality import difference, not_compared
+from .capture.memory import NotComparableError, pairs
 from .capture.preserve import kept
 from .capture.probes import with_other_values
 from .capture.seam import CompileOptions
@@ -74,7 +75,7 @@ class Program:
                     change()
                 label = f"{name}, after the change" if position and change is not None else name
                 equal, error, note = self._one(call, inputs)
-                yield label, variant, equal, error, "" if equal or shown else note
+                yield label, variant, equal, error, "" if shown and not equal else note
                 shown = shown or not equal
 
     def _one(self, call: Callable[..., Any], inputs: Inputs) -> tuple[bool, float | None, str]:
@@ -92,15 +93,31 @@ class Program:
         found = difference(expected, actual)
         if found is None and (written := difference(list(eager_inputs[0]), list(own_inputs[0]))):
             return False, None, f"wrote another value into an input: {written}"
+        unsaid = None if found else not_compared(expected, actual)
         note = f"expected {describe(expected).text}, got {describe(actual).text}" if found else ""
+        note = f"not compared: {unsaid}" if unsaid else note
         return found is None, _max_abs_error(expected, actual), note
+
+
+def _pairs(one: torch.Tensor, other: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    try:
+        return list(pairs(one, other))
+    except (NotComparableError, RuntimeError, NotImplementedError):
+        return []
 
 
 def _max_abs_error(expected: Any, actual: Any) -> float | None:
     """The largest difference between two numbers of the results; None if they cannot be subtracted."""
     errors = []
-    for a, b in zip(tensors_in(expected), tensors_in(actual), strict=False):
-        if a.shape == b.shape and not a.is_complex() and a.numel() and a.layout is torch.strided:
+    found = zip(tensors_in(expected), tensors_in(actual), strict=False)
+    for a, b in (pair for one, other in found for pair in _pairs(one, other)):
+        if (
+            a.shape == b.shape
+            and not a.is_complex()
+            and a.numel()
+            and a.layout is torch.strided
+            and a.device.type != "meta"
+        ):
             same = (a == b) | (a.isnan() & b.isnan())  # infinity less infinity is no number
             errors.append((a.double() - b.double()).abs().masked_fill(same, 0).max().item())
     if isinstance(expected, (int, float)) and isinstance(actual, (int, float)):

@@ -18,6 +18,7 @@ from .capture.again import Again, run_again
 from .capture.assumptions import dropped_guards
 from .capture.copies import InputTooLargeError, copy_inputs
 from .capture.describe import called_function, function_name, tensors_in
+from .capture.equality import not_compared
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
 from .capture.identities import dropped_identities
@@ -159,6 +160,7 @@ def _run(
     after = judged(after, saw_before, saw_after, assumptions, first, state, options, probe)
     live = LiveCapture(function_name(target), target, assumptions, saw_after)
     marks = _marks(saw_before, saw_after, chosen)
+    unsaid = None if after.error else not_compared(eager.output, after.output)
     return FoldReport(
         Comparison(
             function=function_name(target) if not isinstance(target, torch.nn.Module) else type(target).__name__,
@@ -168,7 +170,10 @@ def _run(
             fold=chosen,
             marks=marks,
             assumptions=(*live.read(), *leads(saw_before, saw_after, assumptions)),
-            notes=tuple(_notes(before, after, saw_after, marks, chosen, warm)),
+            notes=(
+                *_notes(before, after, saw_after, marks, chosen, warm),
+                *([f"Not compared with eager: {unsaid}."] if unsaid else []),
+            ),
             torch=str(torch.__version__),
         ),
         live,

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from .memory import copied, memory, repeats
+
 __all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "put_back"]
 
 
@@ -76,7 +78,7 @@ class _Copier:
         return new
 
     def plain(self, value: torch.Tensor, key: Any) -> torch.Tensor:
-        if key is None or value.layout is not torch.strided or value.is_quantized:
+        if key is None or value.layout is not torch.strided or value.is_quantized or value.is_nested:
             new = value.detach().clone()
         else:
             if key not in self.storages:
@@ -117,8 +119,10 @@ def put_back(tensor: torch.Tensor, content: torch.Tensor) -> None:
     """Give a tensor its old content, if that has changed."""
     with torch.no_grad():
         data = tensor.detach()
-        if data.shape != content.shape:  # resized or re-pointed: give it its old data
-            tensor.data = content.clone()
+        if not data.is_nested and data.shape != content.shape:  # resized or re-pointed: give it its old data
+            tensor.data = copied(content)
+        elif repeats(data) and repeats(content):
+            put_back(memory(data), memory(content))
         elif not _same_bits(data, content):
             tensor.data.copy_(content)  # .data: autograd's version counter is not told
 
@@ -136,7 +140,7 @@ def kept_copy(value: Any, depth: int = 0) -> Any:
     """A copy to keep: no autograd history, and not changed when state is put back."""
     if isinstance(value, torch.Tensor):
         try:
-            return value.detach().clone()
+            return copied(value)
         except (RuntimeError, NotImplementedError):
             return value
     if depth > 4:

@@ -19,6 +19,7 @@ __all__ = [
     "dims",
     "dtype_name",
     "function_name",
+    "shape_of",
     "storage_bytes",
     "tensors_in",
     "version_of",
@@ -38,7 +39,7 @@ def describe(value: Any) -> Value:
         return Value(
             text=_shorten(_tensor_text(value)),
             type=type(value).__name__,
-            shape=dims(value.shape),
+            shape=shape_of(value),
             dtype=dtype_name(value.dtype),
             device=str(value.device),
             nbytes=nbytes,
@@ -54,6 +55,22 @@ def brief(value: Any) -> str:
 def dims(shape: Any) -> tuple[Dim, ...]:
     """A shape or stride with its symbols as text."""
     return tuple(d if type(d) is int else str(d) for d in shape)
+
+
+def shape_of(tensor: torch.Tensor) -> tuple[Dim, ...]:
+    """The shape of a tensor; ``*`` for a dimension along which the parts of a nested one differ."""
+    return dims(tensor.shape if not _is_ragged(tensor) else (_size(tensor, k) for k in range(tensor.dim())))
+
+
+def _is_ragged(tensor: torch.Tensor) -> bool:
+    return tensor.is_nested and tensor.layout is torch.strided
+
+
+def _size(tensor: torch.Tensor, dim: int) -> Dim:
+    try:
+        return tensor.size(dim)
+    except RuntimeError:
+        return "*"
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -124,8 +141,10 @@ def _numel(tensor: torch.Tensor) -> int:
 
 
 def _tensor_text(tensor: torch.Tensor) -> str:
-    brief = f"{dtype_name(tensor.dtype)}[{', '.join(map(str, tensor.shape))}]"
+    brief = f"{dtype_name(tensor.dtype)}[{', '.join(map(str, shape_of(tensor)))}]"
     kind = "" if type(tensor) in (torch.Tensor, torch.nn.Parameter) else f"{type(tensor).__name__} "
+    if _is_ragged(tensor):
+        return f"nested {brief}"
     if not 0 < _numel(tensor) <= _ITEMS or tensor.device.type in ("meta",):
         return kind + brief
     try:

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
-from .describe import describe
+from .describe import describe, tensors_in
+from .memory import NotComparableError, pairs
 
-__all__ = ["difference"]
+__all__ = ["difference", "not_compared"]
 
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
@@ -47,12 +48,33 @@ def _tensors(expected: torch.Tensor, actual: torch.Tensor, exact: bool) -> str |
         return f"{type(expected).__name__} became {type(actual).__name__}"
     tolerance: dict[str, float] = {"rtol": 0, "atol": 0} if exact else {}
     try:
-        torch.testing.assert_close(actual.detach(), expected.detach(), equal_nan=True, **tolerance)  # type: ignore[arg-type]
+        _assert_same(expected, actual, tolerance)
     except AssertionError:
         return _said(expected, actual)
-    except Exception:  # nested, sparse, meta: what cannot be compared is not called different
+    except Exception:  # what cannot be compared is not called different
         return None
     return None
+
+
+def not_compared(expected: Any, actual: Any) -> str | None:
+    """Why :func:`difference` says nothing of some tensors of two results; None if it looked into all."""
+    for one, other in zip(tensors_in(expected), tensors_in(actual), strict=False):
+        try:
+            _assert_same(one, other, {})
+        except AssertionError:
+            continue
+        except NotComparableError as error:
+            return f"{describe(one).text}: {error}"
+        except Exception:
+            return f"{describe(one).text}: PyTorch cannot compare such tensors"
+    return None
+
+
+def _assert_same(expected: torch.Tensor, actual: torch.Tensor, tolerance: dict[str, Any]) -> None:
+    if expected.device.type == actual.device.type == "meta":
+        raise NotComparableError("tensors on the device meta hold nothing")
+    for one, other in pairs(expected, actual):
+        torch.testing.assert_close(other, one, equal_nan=True, **tolerance)
 
 
 def same_function(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ import torch.fx
 
 from ..expressions import readable
 from ..model import Graph, Location, Node, Role
-from .describe import describe, dims, dtype_name, function_name
+from .describe import describe, dims, dtype_name, function_name, shape_of
 
 __all__ = ["from_fx", "source_line", "source_name"]
 
@@ -79,10 +79,12 @@ def _node(node: torch.fx.Node, prefix: str, folds: Mapping[str, str], example: A
         role=_role(node, example, subgraph),
         inputs=tuple(dict.fromkeys(prefix + n.name for n in node.all_input_nodes)),
         arguments=_arguments(node),
-        shape=None if tensor is None else dims(tensor.shape),
+        shape=None if tensor is None else shape_of(tensor),
         dtype=None if tensor is None else dtype_name(tensor.dtype),
         device=None if tensor is None else str(tensor.device),
-        stride=None if tensor is None or tensor.layout is not torch.strided else dims(tensor.stride()),
+        stride=None
+        if tensor is None or tensor.layout is not torch.strided or tensor.is_nested
+        else dims(tensor.stride()),
         module=path,
         module_types=types,
         stack=_stack(node.meta.get("stack_trace")),

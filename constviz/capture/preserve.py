@@ -19,6 +19,7 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .copies import put_back
+from .memory import copied
 from .reach import file_of, is_library, is_opaque, names_in, slots_of
 
 __all__ = ["Snapshot", "kept"]
@@ -148,13 +149,13 @@ class Snapshot:
             self._undo.append(functools.partial(_uninitialize, tensor, type(tensor)))
             return
         try:
-            content = tensor.detach().clone()
+            content = copied(tensor)
             grad = tensor.grad if tensor.is_leaf else None
         except Exception:  # functorch-wrapped, fake, released storage
             return
         if tensor.is_leaf:
             self._undo.append(functools.partial(_want_grad, tensor, tensor.requires_grad))
-        self._tensors.append((tensor, content, grad, None if grad is None else grad.detach().clone()))
+        self._tensors.append((tensor, content, grad, None if grad is None else copied(grad)))
 
     def _keep_container(self, value: Any, queue: collections.deque[Any]) -> None:
         if isinstance(value, dict):

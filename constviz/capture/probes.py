@@ -18,6 +18,7 @@ from .copies import copy_inputs, kept_copy
 from .describe import describe, tensors_in
 from .equality import difference
 from .events import RawFold
+from .memory import like, memory, repeats
 from .modes import under
 from .preserve import Snapshot, kept
 from .variants import quiet
@@ -125,12 +126,15 @@ def _other_values(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     """Larger ones, and some of the other sign: a function may ask whether something is positive."""
     with torch.no_grad():
         try:
-            data = tensor.detach().clone()
+            whole = repeats(tensor)
+            data = memory(tensor).clone() if whole else tensor.detach().clone()
             if data.dtype is torch.bool:
-                yield (~data).requires_grad_(tensor.requires_grad)
-                return
-            for other in (data * 2 + 1, -data - 1) if data.numel() else ():
-                yield other.to(data.dtype).requires_grad_(tensor.requires_grad)
+                others = [~data]
+            else:
+                others = [data * 2 + 1, -data - 1] if data.numel() else []
+            for other in others:
+                other = like(tensor, other.to(data.dtype)) if whole else other.to(data.dtype)
+                yield other.requires_grad_(tensor.requires_grad)
         except (RuntimeError, NotImplementedError, TypeError):
             return
 
@@ -141,7 +145,9 @@ _MANY = 1 << 20
 
 def _other_sizes(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     """One more along each dimension, many times as many along the first, and the same with other strides."""
-    if tensor.dim() == 0 or tensor.numel() == 0 or type(tensor) is not torch.Tensor:
+    if tensor.dim() == 0 or tensor.numel() == 0 or type(tensor) is not torch.Tensor or tensor.is_nested:
+        return
+    if tensor.numel() > _MANY and repeats(tensor):  # a longer one would really take all that room
         return
     with torch.no_grad():
         try:

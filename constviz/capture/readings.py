@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from .describe import describe
+from .memory import NotComparableError, copied, pairs
 
 __all__ = ["Expectation", "Scope", "UnreadableError", "read"]
 
@@ -208,7 +209,7 @@ class Expectation:
         self._content: torch.Tensor | None = None
         self._version = 0
         if _is(value, torch.Tensor) and value.device.type != "meta":
-            self._content = value.detach().clone()
+            self._content = copied(value)
             self._version = 0 if value.is_inference() else value._version
         self._code = value.__code__ if guard_type in _ON_FUNCTIONS and type(value) is types.FunctionType else None
         self._array = value.copy() if type(value).__name__ == "ndarray" else None
@@ -250,11 +251,11 @@ class Expectation:
                 return True
             if now.numel() > _SMALL and not now.is_inference() and now._version == self._version:
                 return True
-        if self._content is None or now.shape != self._content.shape or now.dtype != self._content.dtype:
+        if self._content is None or now.dtype != self._content.dtype:
             return False
         try:
-            return bool(torch.equal(now.detach(), self._content))
-        except RuntimeError:
+            return now.shape == self._content.shape and all(torch.equal(*pair) for pair in pairs(now, self._content))
+        except (RuntimeError, NotComparableError):
             return False
 
 

@@ -22,7 +22,7 @@ def with_statistics(value: Value, held: Any) -> Value:
     """The description of a tensor of real numbers with its statistics; of anything else, as it is."""
     if not isinstance(held, torch.Tensor) or held.layout is not torch.strided or held.device.type == "meta":
         return value
-    if held.is_complex() or held.is_quantized or not 1 < held.numel() <= _MANY:
+    if held.is_complex() or held.is_quantized or held.is_nested or not 1 < held.numel() <= _MANY:
         return value
     try:
         with torch.no_grad():
