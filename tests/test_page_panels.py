@@ -71,6 +71,12 @@ def test_the_strip_shows_every_break_with_its_reason_and_place(shown, small):
         "2: resume · 1 node",
     ]
     assert after.locator("button, .cv-cut").all_inner_texts() == ["✂ a sleep net.py:2", "1: resume · 1 node"]
+    many = [[f"reason {k}", "net.py:1"] for k in range(8)]
+    shown("(data) => model.set('data', data)", {**data, "strip": [{"side": "before", "breaks": many, "graphs": alone}]})
+    words = shown.find(".cv-cut").all_inner_texts()
+    assert words == ["✂ reason 0 net.py:1", "✂ reason 1 net.py:1", "✂ 6 more graph breaks"]
+    rest = shown.find(".cv-cut").last.get_attribute("title")
+    assert all(f"reason {k}" in rest for k in range(2, 8))
     shown("(data) => model.set('data', data)", {**data, "strip": [strip[1]]})
     assert shown.find(".cv-strip").is_visible()  # one graph alone, and yet a break
 

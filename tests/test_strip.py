@@ -52,6 +52,13 @@ def test_every_break_of_a_program_is_told_in_its_place(fn, expected):
         assert reasons == [cut.reason for cut in made.variants[name].graph_breaks]
 
 
+def test_a_break_of_a_function_around_is_not_taken_for_the_graph_s_own():
+    places = [Location("f.py", line, name) for line, name in ((9, "wrapper"), (5, "outer"), (2, "inner"))]
+    breaks = [GraphBreak("the print", place) for place in places]
+    graphs = (Graph(0, "inner", (), break_reason="the print"), Graph(1, "inner (resumed)", ()))
+    assert between(graphs, breaks) == [breaks[:2], breaks[2:], []]
+
+
 def test_a_graph_without_a_recorded_break_keeps_its_own_reason():
     graphs = (Graph(0, "f", (), break_reason="the print"), Graph(1, "f", ()))
     assert between(graphs, ()) == [[], [GraphBreak("the print")], []]

@@ -64,11 +64,15 @@ def between(graphs: Sequence[Graph], breaks: Sequence[GraphBreak]) -> list[list[
 
 
 def _own(graph: Graph, breaks: Sequence[GraphBreak], at: int) -> int | None:
-    """The break that ends a graph: the first of its reason after the one that the graph was resumed from."""
+    """The break that ends a graph: of its reason, best in its function and after the break it was resumed from."""
     named = [k for k in range(at, len(breaks)) if breaks[k].reason == graph.break_reason]
-    begun = [k for k in range(at, len(breaks)) if graph.location and _line(breaks[k]) == _line(graph)]
-    resumed = [k for k in named if begun and k > begun[0]]
-    return next(iter(resumed or named), None)
+    begun = next((k for k in range(at, len(breaks)) if graph.location and _line(breaks[k]) == _line(graph)), at - 1)
+    best = sorted(named, key=lambda k: (k <= begun, _function(breaks[k]) != graph.name, k))
+    return best[0] if best else None
+
+
+def _function(cut: GraphBreak) -> str:
+    return cut.location.function if cut.location else ""
 
 
 def _line(thing: Graph | GraphBreak) -> tuple[str, int] | None:
