@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,12 @@ from .capture.record import Recorder
 from .capture.seam import CompiledCall, CompileOptions, compiled_parts, has_cache_entries, options_for, unwrap
 from .capture.variants import run_compiled, run_eager
 from .model import Comparison, Mark, Outcome, Variant
+from .naming import goes_by, unknown_names
 
 if TYPE_CHECKING:
     from .report import FoldReport
 
-__all__ = ["InputTooLargeError", "Pending", "compare", "compare_again", "prepare"]
+__all__ = ["InputTooLargeError", "Pending", "compare", "compare_again", "compare_call", "prepare"]
 
 
 def compare(
@@ -56,7 +58,9 @@ def compare(
         fn: a function, method or module, compiled by ``torch.compile`` or not.
         args: positional arguments of the call.  The variants get copies of the tensors in it.
         kwargs: keyword arguments of the call.
-        fold: names of the marked functions to fold; the others are ignored.  Default: all.
+        fold: names of the marked functions to fold; the others are ignored.  Default: all.  A name is ``scale``,
+            ``Net.scale`` or ``pkg.net.Net.scale``, or with its line, for one of several, ``scale@net.py:7``.
+            A name that no marked function of the call has is warned of.
         probe: ask each folded function again, with the same and with changed tensor arguments; False if it has side
             effects that must not happen again.
         torch_compile_options: ``backend``, ``mode``, ``options``, ``dynamic``, ``fullgraph``.  Default: those of
@@ -67,6 +71,22 @@ def compare(
         InputTooLargeError: an input does not fit into memory a second time.
         Exception: whatever the function itself raises when it is run eagerly.
     """
+    report = compare_call(fn, args, kwargs, fold=fold, probe=probe, **torch_compile_options)
+    for sentence in unknown_names(report.comparison.fold or (), report.comparison.marks):
+        warnings.warn(sentence, UserWarning, stacklevel=2)
+    return report
+
+
+def compare_call(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    fold: Iterable[str] | None = None,
+    probe: bool = True,
+    **torch_compile_options: Any,
+) -> FoldReport:
+    """:func:`compare` for those who tell of unknown names in a way of their own."""
     target, options = _resolve(fn, torch_compile_options)
     call_kwargs = dict(kwargs or {})
     if not isinstance(args, (tuple, list)):
@@ -224,17 +244,17 @@ def _is_warm(target: Any) -> bool:
 def _is_chosen(fn: Any, chosen: tuple[str, ...] | None) -> bool:
     if chosen is None:
         return True
-    return bool(_goes_by(function_name(fn)) & set(chosen))
+    return bool(goes_by(_mark(fn)) & set(chosen))
 
 
-def _goes_by(name: str) -> set[str]:
-    """``Layer.scale`` may be called ``scale`` as well."""
-    return {name, name.rsplit(".", 1)[-1]}
+def _mark(fn: Any, chosen: tuple[str, ...] | None = None) -> Mark:
+    mark = Mark(function_name(fn), definition_of(fn), module=str(getattr(fn, "__module__", None) or ""))
+    return mark if chosen is None else replace(mark, selected=bool(goes_by(mark) & set(chosen)))
 
 
 def _marks(before: Recorder, after: Recorder, chosen: tuple[str, ...] | None) -> tuple[Mark, ...]:
     functions = {**before.marked, **after.marked}
-    return tuple(Mark(function_name(fn), definition_of(fn), _is_chosen(fn, chosen)) for fn in functions.values())
+    return tuple(_mark(fn, chosen) for fn in functions.values())
 
 
 def _notes(
@@ -242,9 +262,7 @@ def _notes(
 ) -> Iterable[str]:
     if warm:
         yield "The function had been compiled before: before and after are traces of our own, beside its own code."
-    for name in chosen or ():
-        if not any(name in _goes_by(m.function) for m in marks):
-            yield f"No marked function named {name} was called."
+    yield from unknown_names(chosen or (), marks)
     if before.error and not after.error:
         yield f"Without the marks the program does not compile: {before.error.summary}"
     if after.error and not before.error:

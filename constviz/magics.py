@@ -17,6 +17,7 @@ from IPython.core.magic_arguments import argument, kwds, magic_arguments
 from .cells import Cells, Session, run_nested
 from .cellwatch import CellWatch
 from .intercept import Interception, nothing_called, one_line
+from .naming import unknown_names
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -87,13 +88,13 @@ class ConstvizMagics(Magics):
 
     def _one_call(self, line: str, local_ns: dict[str, Any] | None) -> None:
         __tracebackhide__ = True
-        from .comparison import compare
+        from .comparison import compare_call
 
         options, expression = self._options(line)
         fn, args, kwargs = _parts_of_call(expression, self._shell.user_ns, local_ns)
         keywords = {"backend": options.backend} if options.backend is not None else {}
         try:
-            report = compare(fn, tuple(args), kwargs, fold=options.fold, probe=not options.no_probe, **keywords)
+            report = compare_call(fn, tuple(args), kwargs, fold=options.fold, probe=not options.no_probe, **keywords)
         except TypeError as error:
             if _is_ours(error):
                 raise UsageError(str(error)) from None
@@ -130,6 +131,9 @@ class ConstvizMagics(Magics):
                 self._save(report, options.save, len(kept))
         if options.name:
             self._shell.user_ns[options.name] = kept[0] if len(kept) == 1 else kept
+        marks = [mark for report in kept for mark in report.comparison.marks]
+        for sentence in unknown_names(options.fold or (), list(dict.fromkeys(marks))) if kept else ():
+            _tell(f"--fold: {sentence}")
         if options.stage != "dynamo":
             _tell(f"--stage {options.stage} is not there yet: reports show the stage dynamo")
         if options.against:

@@ -265,6 +265,8 @@ class Mark:
     definition: Location | None = None
     selected: bool = True
     """False if this capture was asked to ignore it."""
+    module: str = ""
+    """The module that the function is defined in."""
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,39 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """How fast one variant is, for one set of inputs.  Times are microseconds a call; None if there is none."""
+
+    variant: str
+    device: str
+    size: str = ""
+    """Which inputs, if there are several."""
+    median_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
+    speedup: float | None = None
+    """How many times as fast as ``before``: the median over rounds of the ratio within a round."""
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    host_us: float | None = None
+    """Until the host is free again.  On a CPU that is all of it."""
+    kernels: int | None = None
+    """Kernels that a call launches on an accelerator; on a CPU those that Inductor generated."""
+    peak_bytes: int | None = None
+    """What the allocator of the accelerator gave out at most during a call, beyond what was there."""
+    compile_s: float | None = None
+    result: str = ""
+    """``faster``, ``slower`` or ``no difference``; ``not equal`` and ``failed`` if there is nothing to compare."""
+    note: str = ""
+    guards_us: float | None = None
+    """Evaluating guards: the difference to calls in which Dynamo skips them."""
+    graphs_us: float | None = None
+    """Inside of compiled graphs."""
+    python_us: float | None = None
+    """The rest: calling conventions, and the Python between graphs."""
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Everything a report knows: the variants of one call of one function."""
 
@@ -311,3 +346,5 @@ class Comparison:
     """Sentences a reader should know, such as why nothing was folded."""
     torch: str = ""
     """The version of PyTorch that was captured."""
+    timings: tuple[Timing, ...] = ()
+    """What was measured last."""

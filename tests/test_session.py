@@ -83,6 +83,15 @@ class TestOpening:
         [
             {"kind": "toggle", "group": "99.9"},
             {"kind": "toggle", "group": None},
+            {"kind": "toggle", "group": ["x"]},
+            {"kind": "toggle", "group": {"x": 1}},
+            {"kind": "reveal", "node": {}},
+            {"kind": "search", "text": ["x"]},
+            {"kind": "search", "text": None},
+            {"kind": "stage", "stage": [["dynamo"]]},
+            {"kind": "fold", "names": [["f"]]},
+            {"kind": "fold", "names": [{}]},
+            {"kind": "fold", "names": {"f": 1}},
             {"kind": "toggle"},
             {"kind": "reveal", "node": "after.0.nothing"},
             {"kind": "details", "node": ["x"]},
@@ -97,6 +106,7 @@ class TestOpening:
     def test_what_cannot_be_done_changes_nothing(self, large, message):
         answer = large.session.answer(message)
         assert list(answer) == ["error"] and answer["error"]
+        assert "Error" not in answer["error"]  # told in words, not by what Python raised
         assert large.changed() == []
 
     def test_a_drawing_that_fails_leaves_the_last_one(self, large, monkeypatch):

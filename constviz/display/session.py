@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..model import Comparison
+from ..naming import goes_by
 from .opening import Opening
 from .payload import payload, picture_name, plain, stages, weight
 from .scene import Plan
@@ -118,7 +119,10 @@ class Session:
         return {"details": plain(self._stage.details(self._stage.known(message.get("node"))))}
 
     def _search(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        hits = find(self._stage.entries, str(message.get("text", "")))
+        text = message.get("text", "")
+        if not isinstance(text, str):
+            raise _RefusalError("only text can be searched for")
+        hits = find(self._stage.entries, text)
         boxes = {box["node"]: name for name, box in self.view["boxes"].items() if box["node"]}
         shown = [[plain(name), boxes.get(plain(name), "")] for name in hits[:_HITS]]
         return {"hits": shown, "total": len(hits)}
@@ -127,7 +131,7 @@ class Session:
 
     def _toggle(self, message: Mapping[str, Any]) -> None:
         stage, key = self._stage, message.get("group")
-        if key not in stage.plan.tree.groups:
+        if not _is_among(key, stage.plan.tree.groups):
             raise _RefusalError("there is no such group in this graph")
         opening = stage.opening.copy()
         opening.toggle(str(key))
@@ -191,9 +195,8 @@ class Session:
         with self._lock:
             if self._progress is not None:
                 raise _RefusalError("a capture is still running: cancel it first")
-            if not isinstance(names, (list, tuple)) or not {mark.function for mark in self.comparison.marks} >= {
-                *names
-            }:
+            known = {name for mark in self.comparison.marks for name in goes_by(mark)}
+            if not isinstance(names, (list, tuple)) or any(not _is_among(name, known) for name in names):
                 raise _RefusalError("there are no such marked functions")
             self._progress, self._started = progress, False
             self._tell(busy=True, text="capturing again…")
@@ -248,6 +251,10 @@ class Session:
     def _tell(self, busy: bool = False, text: str = "", error: str = "") -> None:
         self.status = plain(_status(busy, text, error))
         self._publish({"status": self.status})
+
+
+def _is_among(value: object, known: Container[str]) -> bool:
+    return isinstance(value, str) and value in known  # a front end may send anything, lists too
 
 
 class _RefusalError(Exception):
