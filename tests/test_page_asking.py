@@ -87,6 +87,29 @@ def test_functions_of_one_name_have_one_tick(shown, small):
     assert shown.find(".cv-option").inner_text() == "--fold mask"
 
 
+def test_functions_of_one_name_have_ticks_of_their_own_where_they_can_be_told_apart(shown, small):
+    data, view = small
+    marks = [
+        {"name": "scale", "choose": f"scale@{place}", "place": place, "selected": True}
+        for place in ("a.py:3", "b.py:9")
+    ]
+    shown.open({**data, "marks": marks}, view, "{ fold: () => ({ done: true }) }")
+    labels = shown.find(".cv-marks label")
+    assert [" ".join(text.split()) for text in labels.all_inner_texts()] == ["scale a.py:3", "scale b.py:9"]
+    labels.first.locator("input").uncheck()
+    assert shown.sent("fold") == [{"kind": "fold", "names": ["scale@b.py:9"]}]
+    assert shown.find(".cv-option").inner_text() == "--fold scale@b.py:9"
+
+
+def test_no_cancel_is_offered_where_it_would_not_be_heard(shown, small):
+    shown.open(*small)
+    stop = shown.find(".cv-cancel")
+    shown("model.set('status', { busy: true, text: 'capturing', error: '' })")
+    assert stop.is_visible()
+    shown("model.set('status', { busy: true, text: 'interrupt the kernel to stop it', error: '', cancel: false })")
+    assert not stop.is_visible() and "interrupt the kernel" in shown.note()
+
+
 def test_what_if_needs_a_live_report(shown, small):
     data, view = small
     shown.open({**data, "can_fold": False}, view)

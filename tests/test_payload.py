@@ -19,7 +19,8 @@ from constviz.display.drawing import drawing
 from constviz.display.labels import clean
 from constviz.display.opening import Opening
 from constviz.display.payload import payload, picture_name, plain, weight
-from constviz.model import Assumption, Comparison, Fold, Graph, Mark, Node, Outcome, Value, Variant, Verdict
+from constviz.model import Assumption, Comparison, Fold, Graph, Location, Mark, Node, Outcome, Value, Variant, Verdict
+from constviz.naming import goes_by
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -89,11 +90,20 @@ class TestTables:
 
     def test_marks_and_verdict(self):
         data = payload_of(comparison(), can_fold=True)
-        assert data["marks"] == [{"name": "table", "place": "net.py:2", "selected": True}]
+        assert data["marks"] == [{"name": "table", "choose": "table", "place": "net.py:2", "selected": True}]
         assert (data["verdict"], data["can_fold"], data["stages"]) == ("not_folded", True, ["dynamo"])
         assert data["picture"] == picture_name(comparison())
         assert re.fullmatch("constviz diagram [0-9a-f]{8}", data["picture"])
         assert payload_of(transformer(100))["verdict"] == "conditional"
+
+    def test_each_mark_is_chosen_by_a_name_that_means_no_other(self):
+        """``scale`` means ``Layer.scale`` as well."""
+        at = [Location("net.py", line) for line in (3, 7, 11)]
+        marks = (Mark("scale", at[0]), Mark("Layer.scale", at[1]), Mark("scale", at[2]), Mark("mask", at[2]))
+        told = payload_of(replace(comparison(), marks=marks))["marks"]
+        for mark, row in zip(marks, told, strict=True):
+            assert [other for other in marks if row["choose"] in goes_by(other)] == [mark]
+        assert told[3]["choose"] == "mask"
 
 
 class TestSize:

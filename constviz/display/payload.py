@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.diff import Status
 from ..analysis.verdicts import worst
-from ..model import Comparison, Outcome
+from ..model import Comparison, Mark, Outcome
+from ..naming import goes_by
 from . import searching, strip, tables
 from .details import HOLDS, Details
 from .labels import clean
@@ -55,14 +57,7 @@ def payload(
             "verdict": str(worst(fold.verdict for fold in folds if fold.verdict)),
             "text": text(comparison),
             "stages": stages(comparison),
-            "marks": [
-                {
-                    "name": mark.function,
-                    "place": clean(mark.definition.short) if mark.definition else "",
-                    "selected": mark.selected,
-                }
-                for mark in comparison.marks
-            ],
+            "marks": _marks(comparison.marks),
             "can_fold": can_fold,
             "tables": _tables(comparison, plan, extra or {}),
             "strip": [strip.side(comparison.variants.get(side), plan, side, stage) for side in ("before", "after")],
@@ -73,6 +68,22 @@ def payload(
     )
     index, details = _embed(comparison, plan, room - weight(found))
     return found | {"nodes": plain(index), "details": plain(details)}
+
+
+def _marks(marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    """``choose``: a name that means no other mark, if the mark has one."""
+    names = Counter(name for mark in marks for name in goes_by(mark))
+    return [
+        {
+            "name": mark.function,
+            "choose": f"{mark.function}@{mark.definition.short}"
+            if names[mark.function] > 1 and mark.definition
+            else mark.function,
+            "place": clean(mark.definition.short) if mark.definition else "",
+            "selected": mark.selected,
+        }
+        for mark in marks
+    ]
 
 
 def plain(value: Any) -> Any:

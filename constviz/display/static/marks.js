@@ -9,7 +9,7 @@ function createMarks(change, cancel) {
   element.append(make("b", { text: "what if" }), boxes, option, stop);
   let inputs = [];
 
-  const ticked = () => inputs.filter(({ input }) => input.checked).map(({ mark }) => mark.name);
+  const ticked = () => inputs.filter(({ input }) => input.checked).map(({ mark }) => mark.choose);
   const showOption = () => {
     option.textContent = option.title = visible(optionText(ticked(), inputs.length));
   };
@@ -39,21 +39,21 @@ function createMarks(change, cancel) {
     );
     showOption();
   };
-  const setBusy = (busy, allowed) => {
-    stop.hidden = !busy;
+  const setBusy = (busy, allowed, canStop = true) => {
+    stop.hidden = !(busy && canStop);
     for (const { input } of inputs) input.disabled = busy || !allowed;
     element.classList.toggle("cv-busy", busy);
   };
   return { element, set, setBusy };
 }
 
-/** Marks are chosen by name: functions of one name are folded or left together. */
+/** Marks are chosen by what is sent for them: functions of which that is the same are folded or left together. */
 function byName(marks) {
   const found = new Map();
-  for (const { name, place, selected } of marks) {
-    const mark = found.get(name) ?? { name, places: [], selected };
+  for (const { name, choose = name, place, selected } of marks) {
+    const mark = found.get(choose) ?? { name, choose, places: [], selected };
     mark.places.push(place);
-    found.set(name, mark);
+    found.set(choose, mark);
   }
   return [...found.values()];
 }

@@ -177,10 +177,10 @@ function assemble(source, signal) {
     if (state.box) panes.bringIntoView(state.box);
   };
   const refreshStatus = () => {
-    const { busy = false, text = "", error = "" } = source.get("status") ?? {};
+    const { busy = false, text = "", error = "", cancel = true } = source.get("status") ?? {};
     const isOver = root.getAttribute("aria-busy") === "true" && !busy;
     if (isOver) marks.set(source.get("data"), source.cannot("fold")); // a cancelled capture changed nothing
-    marks.setBusy(busy, source.get("data").can_fold && !source.cannot("fold"));
+    marks.setBusy(busy, source.get("data").can_fold && !source.cannot("fold"), cancel);
     toolbar.setBusy(busy);
     root.setAttribute("aria-busy", String(busy));
     if (busy || isOver || text || error) say(error || text || (busy ? "working…" : ""));
