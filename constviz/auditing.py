@@ -17,7 +17,7 @@ from .capture.probes import with_other_values
 from .capture.seam import CompileOptions
 from .capture.variants import compiled_beside, run_eager
 
-__all__ = ["Program"]
+__all__ = ["Program", "max_abs_error"]
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 Row = tuple[str, str, bool, float | None, str]
@@ -96,7 +96,7 @@ class Program:
         unsaid = None if found else not_compared(expected, actual)
         note = f"expected {describe(expected).text}, got {describe(actual).text}" if found else ""
         note = f"not compared: {unsaid}" if unsaid else note
-        return found is None, _max_abs_error(expected, actual), note
+        return found is None, max_abs_error(expected, actual), note
 
 
 def _pairs(one: torch.Tensor, other: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -106,7 +106,7 @@ def _pairs(one: torch.Tensor, other: torch.Tensor) -> list[tuple[torch.Tensor, t
         return []
 
 
-def _max_abs_error(expected: Any, actual: Any) -> float | None:
+def max_abs_error(expected: Any, actual: Any) -> float | None:
     """The largest difference between two numbers of the results; None if they cannot be subtracted."""
     errors = []
     found = zip(tensors_in(expected), tensors_in(actual), strict=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = [
     "LEAD", "Argument", "Assumption", "Comparison", "Failure", "Fold", "Graph", "GraphBreak", "Guard", "Heat",
-    "Location", "Mark", "Node", "Outcome", "Role", "SkippedFrame", "Value", "Variant", "Verdict",
+    "Location", "Mark", "Node", "Outcome", "Role", "SkippedFrame", "Timing", "Value", "Variant", "Verdict",
 ]  # fmt: skip
 
 LEAD = "lead"

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
     import pandas as pd
 
+    from .alternatives import Against
     from .auditing import Program
     from .capture.live import LiveCapture
     from .display.scene import Plan
+    from .display.timings import Timings
     from .display.widget import DiagramWidget
+    from .sweeping import Sizes
 
 __all__ = ["FoldReport", "load"]
 
@@ -140,6 +143,66 @@ class FoldReport:
         if self._program is None:
             raise RuntimeError("a loaded report has no program to call; make the report anew with constviz.compare")
         return tables.audit(self._program.audit(calls, repeats, change))
+
+    def timings(
+        self,
+        against: Against | None = None,
+        *,
+        sizes: Sizes | None = None,
+        backward: bool = False,
+        budget_s: float = 2.0,
+        precision: float = 0.005,
+        flush_l2: bool = False,
+        seed: int = 0,
+    ) -> Timings:
+        """How fast the variants are, measured now: ``eager``, ``before``, ``after``, and each alternative.
+
+        Blocks of calls of all variants are timed in turns, in random order; ``speedup`` is the median over rounds of
+        the ratio to ``before`` within a round.  Each variant is first checked against eager.
+
+        Args:
+            against: other ways to write the same thing: a function, several, or a dictionary of them by name;
+                ``(function, args)`` for one with arguments of its own.  Plain functions are compiled as the program is.
+            sizes: lengths for the first dimension of the tensors, or argument tuples: a block of rows for each.
+            backward: time forward and backward.
+            budget_s: seconds to spend on calls, for each size.  Compiling comes on top.
+            precision: stop before that if the intervals of all ratios are narrower than this part to each side.
+            flush_l2: push everything out of the accelerator's cache before each call.
+            seed: of the order of the calls and of the intervals.
+
+        Returns:
+            A DataFrame indexed by variant (by size and variant): ``device, median_us, low_us, high_us, speedup,
+            speedup_low, speedup_high, host_us, kernels, peak_bytes, compile_s, result, note``.  Intervals are to hold
+            the truth in 95 of 100 cases.  ``result`` is ``faster``, ``slower`` or ``no difference``; ``not equal`` or
+            ``failed``, with the reason in ``note``, where there is nothing to compare.  ``.parts`` says where the
+            time goes, ``.samples`` and ``.record`` how it was measured.  A report that was loaded has the table of
+            when it was saved.
+
+        Raises:
+            RuntimeError: the report was loaded from a file, and has no timings in it.
+            TypeError: ``against`` or ``sizes`` holds something of another kind.
+        """
+        from .display.timings import Record, timings
+
+        if self._program is None:
+            if not self._comparison.timings:
+                raise RuntimeError("a loaded report has no program to time; make the report anew with constviz.compare")
+            return timings(self._comparison.timings, Record(self._comparison.function))
+        from .timed import time_program
+
+        found = time_program(
+            self._program,
+            self._comparison.function,
+            sizes,
+            against=against,
+            backward=backward,
+            budget_s=budget_s,
+            precision=precision,
+            flush_l2=flush_l2,
+            seed=seed,
+        )
+        self._comparison = replace(self._comparison, timings=tuple(found.rows))
+        return found
 
     @property
     def graph_breaks(self) -> pd.DataFrame:

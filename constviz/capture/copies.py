@@ -11,7 +11,7 @@ import torch
 
 from .memory import copied, memory, repeats
 
-__all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "put_back"]
+__all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "put_back", "same_bits"]
 
 
 class InputTooLargeError(MemoryError):
@@ -123,11 +123,12 @@ def put_back(tensor: torch.Tensor, content: torch.Tensor) -> None:
             tensor.data = copied(content)
         elif repeats(data) and repeats(content):
             put_back(memory(data), memory(content))
-        elif not _same_bits(data, content):
+        elif not same_bits(data, content):
             tensor.data.copy_(content)  # .data: autograd's version counter is not told
 
 
-def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors of one shape hold the same."""
     if a.dtype != b.dtype or a.device.type == "meta":
         return a.dtype == b.dtype
     try:

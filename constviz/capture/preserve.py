@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from .copies import put_back
+from .copies import put_back, same_bits
 from .memory import copied
 from .reach import file_of, is_library, is_opaque, names_in, slots_of
 
@@ -64,6 +64,10 @@ class Snapshot:
     def tensors(self) -> list[torch.Tensor]:
         """The tensors found, in the order they were found."""
         return [entry[0] for entry in self._tensors]
+
+    def is_changed(self) -> bool:
+        """Whether a tensor holds something else by now."""
+        return any(t.shape != c.shape or not same_bits(t.detach(), c) for t, c, *_ in self._tensors)
 
     def restore(self) -> None:
         """Put everything back, in place.  May be called more than once."""

@@ -30,7 +30,7 @@ from .seam import (
     unwrap,
 )
 
-__all__ = ["compiled_beside", "quiet", "run_compiled", "run_eager"]
+__all__ = ["compiled_beside", "forgotten", "quiet", "run_compiled", "run_eager"]
 
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__))
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -62,7 +62,7 @@ def compiled_beside(
     The compiled code lives until the end of the context, as a user's lives until a reset; then it is forgotten.
     """
     recorder = Recorder(honoured, options.backend, options.name)
-    with dynamo_state_kept(), _forgotten(recorder), observing(recorder):
+    with dynamo_state_kept(), forgotten(recorder), observing(recorder):
         compiled, callback = isolated(fn, recorder.backend, options, recorder)
 
         def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -117,7 +117,7 @@ def run_compiled(
 
 
 @contextlib.contextmanager
-def _forgotten(recorder: Recorder) -> Iterator[None]:
+def forgotten(recorder: Recorder) -> Iterator[None]:
     """Take back what Dynamo keeps outside the graphs: cache entries on code objects, names in module globals."""
     try:
         yield

@@ -24,7 +24,16 @@ from .entries import (
     stop_listening,
     with_resumed,
 )  # fmt: skip
-from .isolation import dynamo_state_kept, forget_code, has_cache_entries, isolated, release_names
+from .isolation import (
+    compiled_graph_names,
+    dynamo_state_kept,
+    forget_code,
+    generated_kernels,
+    has_cache_entries,
+    isolated,
+    leave_alone,
+    release_names,
+)
 from .options import CompileOptions, compiled_parts, freezes_parameters, options_for, unwrap
 from .tracing import (
     MarkedRead,
@@ -41,10 +50,11 @@ from .tracing import (
 
 __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "MarkedRead", "Site", "Watch", "compiled_code_runs",
-    "compiled_parts", "drop_entries", "dynamo_state_kept", "entries", "forget_code", "freezes_parameters",
-    "fx_node", "guarded_attribute", "has_cache_entries", "has_own_mark", "is_alias", "is_listening", "is_marked",
-    "is_wrapper", "isolated", "listen", "nested_compiles_run_as", "observing", "options_for", "realized",
-    "release_names", "stop_listening", "unwrap", "watch_calls", "with_resumed",
+    "compiled_graph_names", "compiled_parts", "drop_entries", "dynamo_state_kept", "entries", "forget_code",
+    "freezes_parameters", "fx_node", "generated_kernels", "guarded_attribute", "has_cache_entries", "has_own_mark",
+    "is_alias", "is_listening", "is_marked", "is_wrapper", "isolated", "leave_alone", "listen", "nested_compiles_run_as",
+    "observing", "options_for", "realized", "release_names", "stop_listening", "unwrap", "watch_calls",
+    "with_resumed",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (
@@ -71,6 +81,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.symbolic_convert.InstructionTranslatorBase.log_graph_break",
     "torch._dynamo.trace_rules.check",
     "torch._dynamo.types.FrameAction.DEFAULT",
+    "torch._dynamo.types.FrameAction.SKIP",
     "torch._dynamo.types.FrameExecStrategy",
     "torch._dynamo.utils.CleanupManager.instance.values",
     "torch._dynamo.utils.counters",
@@ -81,6 +92,7 @@ PRIVATE_NAMES = (
     "torch._dynamo.variables.functions.invoke_and_store_as_constant",
     "torch._dynamo.variables.nn_module.invoke_and_store_as_constant",
     "torch._inductor.config.freezing",
+    "torch._inductor.metrics.generated_kernel_count",
     "torch._C._is_alias_of",
     "torch._C._dynamo.eval_frame._debug_get_cache_entry_list",
     "torch._C._dynamo.eval_frame.reset_code",

@@ -20,15 +20,23 @@ __all__ = ["CompiledCall", "Watch", "nested_compiles_run_as", "watch_calls"]
 
 
 @contextlib.contextmanager
-def nested_compiles_run_as(callback: Any) -> Iterator[None]:
-    """Compiled functions called inside a capture are traced by it (or run eagerly, for None), not by their own."""
+def nested_compiles_run_as(callback: Any) -> Iterator[list[Any]]:
+    """Compiled functions called inside a capture are traced by it (or run eagerly, for None), not by their own.
+
+    The callbacks that were replaced are put into the list.
+    """
     from torch._dynamo import eval_frame
 
+    replaced: list[Any] = []
+
     def choose(original: Any, requested: Any) -> Any:
-        return requested if requested in (None, False) else callback
+        if requested in (None, False) or requested is callback:
+            return requested
+        replaced.append(requested)
+        return callback
 
     with patched(eval_frame, "_callback_from_stance", choose):
-        yield
+        yield replaced
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,33 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from .options import CompileOptions, unwrap
-from .tracing import Observer
 
-__all__ = ["dynamo_state_kept", "forget_code", "has_cache_entries", "isolated", "release_names"]
+__all__ = [
+    "compiled_graph_names", "dynamo_state_kept", "forget_code", "generated_kernels", "has_cache_entries", "isolated",
+    "leave_alone", "release_names",
+]  # fmt: skip
+
+
+class FrameObserver(Protocol):
+    """What is told of each frame that Dynamo looks at."""
+
+    def frame(
+        self, code: types.CodeType, f_globals: dict[str, Any], f_locals: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[Any]: ...
 
 
 class _FrameWatcher:
     """Dynamo's frame callback with an observer around it; the backend stays visible to Dynamo's cache."""
 
-    def __init__(self, callback: Any, observer: Observer) -> None:
+    def __init__(self, callback: Any, observer: FrameObserver) -> None:
         self._torchdynamo_orig_backend = callback
         self.observer = observer
 
@@ -32,7 +43,7 @@ class _FrameWatcher:
             return result
 
 
-def isolated(fn: Any, backend: Any, options: CompileOptions, observer: Observer) -> tuple[Callable[..., Any], Any]:
+def isolated(fn: Any, backend: Any, options: CompileOptions, observer: FrameObserver) -> tuple[Callable[..., Any], Any]:
     """Compile ``fn`` with entries of its own, so that neither the user's nor ours are seen by the other.
 
     Returns the compiled callable, and Dynamo's callback for :func:`nested_compiles_run_as`.
@@ -86,6 +97,27 @@ def _calls_plain_forward(module: torch.nn.Module) -> bool:
         and not any(getattr(torch.nn.modules.module, name, None) for name in everywhere)
         and not hasattr(module, "_initialize_hook")
     )
+
+
+def compiled_graph_names(names: list[str]) -> list[str]:
+    """Of the globals that tracing added, those that hold a compiled graph."""
+    return [name for name in names if name.startswith("__compiled_fn_")]
+
+
+def leave_alone(fn: Callable[..., Any]) -> None:
+    """Keep Dynamo from looking at a function of ours that compiled code calls."""
+    from torch._C._dynamo.eval_frame import set_code_exec_strategy
+    from torch._dynamo import types as dynamo_types
+
+    names: Any = vars(dynamo_types)
+    skip = names["FrameAction"].SKIP
+    set_code_exec_strategy(fn.__code__, names["FrameExecStrategy"](skip, names["FrameAction"].DEFAULT))
+
+
+def generated_kernels() -> int:
+    """How many kernels Inductor generated in this process, those out of its cache included."""
+    metrics = sys.modules.get("torch._inductor.metrics")
+    return int(metrics.generated_kernel_count) if metrics is not None else 0
 
 
 def has_cache_entries(code: types.CodeType) -> bool:

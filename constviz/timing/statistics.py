@@ -1,0 +1,73 @@
+"""What samples say: medians and ratios with bootstrap intervals, and the plain word for a ratio.
+
+The interval is the percentile bootstrap (Efron 1979) of the median, made of blocks of neighbouring rounds (Politis and
+Romano 1992): rounds that follow each other are alike, since a busy machine stays busy for a while.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LEVEL", "MARGIN", "Estimate", "estimate", "verdict"]
+
+LEVEL = 0.95
+"""How often an interval is to hold the truth."""
+MARGIN = 0.01
+"""A ratio this near to 1 is no difference: two compilations of one function differ as much by where memory lies."""
+_RESAMPLES = 1000
+_AT_ONCE = 2_000_000
+
+Samples = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A median and its interval."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Of the interval, relative to the median."""
+        return (self.high - self.low) / 2 / abs(self.median) if self.median else float("inf")
+
+
+def estimate(samples: Samples, seed: int = 0, resamples: int = _RESAMPLES) -> Estimate:
+    """The median of samples that were taken one after the other, and its interval.
+
+    Fewer than two samples have no interval: it is infinite.
+    """
+    if len(samples) < 2:
+        return Estimate(float(np.median(samples)) if len(samples) else float("nan"), 0.0, float("inf"))
+    medians = _resampled_medians(samples, np.random.default_rng(seed), resamples)
+    low, high = np.quantile(medians, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(float(np.median(samples)), float(low), float(high))
+
+
+def _resampled_medians(samples: Samples, random: Any, resamples: int) -> Samples:
+    count = len(samples)
+    length = max(1, round(count ** (1 / 3)))  # the order of length that is best for a median or mean
+    pieces = -(-count // length)
+    within = np.arange(length)
+    medians = []
+    step = max(1, _AT_ONCE // count)
+    for done in range(0, resamples, step):
+        starts = random.integers(0, count, (min(step, resamples - done), pieces, 1))
+        chosen = ((starts + within) % count).reshape(len(starts), -1)[:, :count]
+        medians.append(np.median(samples[chosen], axis=1))
+    return np.concatenate(medians)
+
+
+def verdict(speedup: Estimate) -> str:
+    """``faster``, ``slower``, or ``no difference``: the interval must clear 1 and the margin."""
+    if speedup.low > 1 + MARGIN:
+        return "faster"
+    if speedup.high < 1 / (1 + MARGIN):
+        return "slower"
+    return "no difference"
