@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import os
 import signal
@@ -18,19 +19,29 @@ if TYPE_CHECKING:
     from .display.widget import DiagramWidget
     from .report import FoldReport
 
-__all__ = ["has_front_end", "in_main_thread", "make_widget", "show"]
+__all__ = ["has_front_end", "in_main_thread", "make_widget", "show", "show_timings"]
 
 _KEPT = 8
 _recent: collections.deque[FoldReport] = collections.deque(maxlen=_KEPT)
 """Reports shown last, which nobody else may hold: their diagrams can still capture again."""
 
+INSTALL = "python -m pip install anywidget ipywidgets"
+
 VARIABLE = "CONSTVIZ_DISPLAY"
 """Environment variable: ``static`` for pictures alone, in notebooks that are to be published."""
+
+BUDGET = "CONSTVIZ_BUDGET_S"
+"""Environment variable: seconds of timing under a ``%%constfold`` cell, in place of 2; 0 for none."""
 
 
 def has_front_end() -> bool:
     """Whether this runs in a kernel, to which a front end with widgets may listen."""
-    return os.environ.get(VARIABLE) != "static" and getattr(_shell(), "kernel", None) is not None
+    return os.environ.get(VARIABLE) != "static" and has_kernel()
+
+
+def has_kernel() -> bool:
+    """Whether the shell is that of a kernel."""
+    return getattr(_shell(), "kernel", None) is not None
 
 
 def show(report: FoldReport) -> None:
@@ -49,8 +60,33 @@ def show(report: FoldReport) -> None:
         widget = report.widget
     except LayoutError:  # the text says why there is no picture
         return
+    except ImportError as error:
+        print(f"constviz: no interactive diagram: {error}; to install what it needs: {INSTALL}")
+        return
     display(widget)
     _recent.append(report)
+
+
+def show_timings(report: FoldReport, against: dict[str, Any]) -> None:
+    """Measure and display how fast the variants are, in the time that ``CONSTVIZ_BUDGET_S`` allows."""
+    from IPython.display import display
+
+    budget_s = _budget_s()
+    if budget_s <= 0:
+        return
+    found = report.timings(against, budget_s=budget_s)
+    if has_kernel():
+        display(found)
+    else:  # nobody compares what a terminal shows
+        print(found.table())
+
+
+def _budget_s() -> float:
+    try:
+        return float(os.environ.get(BUDGET, "") or 2.0)
+    except ValueError:
+        print(f"constviz: {BUDGET} is no number of seconds: {os.environ[BUDGET]!r}; it takes 2")
+        return 2.0
 
 
 def make_widget(report: FoldReport) -> DiagramWidget:
@@ -74,6 +110,7 @@ def make_widget(report: FoldReport) -> DiagramWidget:
         plan=report.plan,
         refold=None if report.program is None else refold,
         schedule=in_main_thread,
+        can_be_cancelled=_can_be_cancelled if has_kernel() else lambda: True,
     )
 
 
@@ -86,7 +123,33 @@ def in_main_thread(job: Callable[[], None]) -> None:
     if loop is None:
         job()
     else:
-        loop.add_callback(_interruptible, job)
+        loop.add_callback(_between_cells, loop, job)
+
+
+def _between_cells(loop: Any, job: Callable[[], None]) -> None:
+    """Run the job now, or once the cell is over that awaits something just now."""
+    cell = _awaiting_cell()
+    if cell is None:
+        _interruptible(job)
+    else:
+        cell.add_done_callback(lambda over: loop.add_callback(_between_cells, loop, job))
+
+
+def _awaiting_cell() -> asyncio.Task[Any] | None:
+    """The task in which a cell runs that has given way to others."""
+    run_cell = getattr(type(_shell()), "run_cell_async", None)
+    code = getattr(run_cell, "__code__", None)
+    try:
+        tasks = asyncio.all_tasks()
+    except RuntimeError:  # another kind of loop
+        return None
+    return next((task for task in tasks if getattr(task.get_coro(), "cr_code", None) is code), None)
+
+
+def _can_be_cancelled() -> bool:
+    """Whether further messages reach us while the main thread captures: if the front end sends them to a subshell."""
+    parent: dict[str, Any] = getattr(_shell(), "get_parent", dict)() or {}
+    return bool(parent.get("header", {}).get("subshell_id"))
 
 
 def _interruptible(job: Callable[[], None]) -> None:

@@ -31,6 +31,19 @@ def test_output_then_result_then_report(kernel):
     assert unpatched(kernel)
 
 
+def test_without_anywidget_there_is_the_picture_and_a_line(kernel):
+    kernel.run("import sys\nkept = {n: sys.modules.pop(n, None) for n in ('anywidget', 'constviz.display.widget')}")
+    kernel.run("sys.modules['anywidget'] = None")
+    ran = kernel.run("%%constfold\nf(x);")
+    kernel.run("sys.modules.update({n: m for n, m in kept.items() if m}); sys.modules['anywidget'] is None")
+    assert (ran.error, len(ran.reports), ran.widgets, ran.stderr) == (None, 1, [], "")
+    (line,) = ran.lines
+    assert line.startswith("constviz: no interactive diagram: ")
+    assert line.endswith("python -m pip install anywidget ipywidgets")
+    kernel.run("if sys.modules['anywidget'] is None: del sys.modules['anywidget']")
+    assert kernel.run("%%constfold\nf(x);").widgets
+
+
 def test_await_at_top_level(kernel):
     ran = kernel.run("%%constfold\nimport asyncio\nawait asyncio.sleep(0.01)\nf(x)\nawait asyncio.sleep(0, 'end')")
     assert (ran.error, ran.result, len(ran.reports)) == (None, "'end'", 1)

@@ -40,13 +40,14 @@ class TestWhatIf:
         desk.ask("reveal", node="after.0.table_0")
         desk.changed()
         assert desk.ask("fold", names=[]) == DONE
-        assert desk.session.status == {"busy": True, "text": "capturing again…", "error": ""}
+        assert desk.session.status == {"busy": True, "text": "capturing again, between cells…", "error": ""}
         self.run()
         assert asked == [(), "compiling without table"]
         assert desk.session.status == {"busy": False, "text": "", "error": ""}
         assert desk.changed() == ["status", "status", "status", "data", "view", "selected", "status"]
         assert desk.session.comparison is unmarked
-        assert desk.session.data["marks"] == [{"name": "table", "place": "net.py:2", "selected": False}]
+        (mark,) = desk.session.data["marks"]
+        assert (mark["name"], mark["place"], mark["selected"]) == ("table", "net.py:2", False)
         assert desk.session.data["picture"] == picture
         assert desk.box_of("after.0.table_0") is None
         assert desk.session.selected == ""
@@ -98,7 +99,7 @@ class TestWhatIf:
     def test_cancelled_while_it_runs(self, looks):
         def refold(names, progress):
             assert desk.ask("cancel") == DONE
-            assert desk.session.status == {"busy": True, "text": "cancelling…", "error": ""}
+            assert desk.session.status == {"busy": True, "text": "cancelling: stops after this step…", "error": ""}
             assert progress.cancelled.is_set()
             if looks == "by itself":
                 raise Cancelled

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import pytest
 from large import transformer
 from sample import comparison, hostile
@@ -55,6 +58,44 @@ class TestWidget:
         assert (widget.selected, seen) == ("after.0.mul", ["after.0.mul"])
         widget.selected = ""
         assert widget.get_state()["selected"] == ""
+
+    def test_changes_from_several_threads_all_arrive(self):
+        widget = DiagramWidget(comparison())
+        heard, failed = [], []
+        widget.observe(lambda change: heard.append(change["new"]), "selected")
+
+        def often(change, mine):
+            for k in range(300):
+                try:
+                    change(f"{mine}{k}")
+                except Exception as error:
+                    failed.append(error)
+
+        changes = (
+            lambda text: widget.set_state({"selected": text}),  # a front end
+            lambda text: widget._publish({"selected": text, "status": {"text": text}}),  # a capture
+            lambda text: setattr(widget, "selected", text),  # a cell
+        )
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=often, args=pair) for pair in zip(changes, "abc", strict=True)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+        finally:
+            sys.setswitchinterval(before)
+        assert failed == []
+        assert sorted(heard) == sorted(f"{mine}{k}" for mine in "abc" for k in range(300))
+        assert widget._session.selected == widget.selected
+
+    @pytest.mark.parametrize("state", [{"selected": ["x"]}, {"selected": None}, {"view": {}}, {"nothing": 1}])
+    def test_a_front_end_changes_the_selection_alone(self, state):
+        widget = DiagramWidget(comparison())
+        before = widget.get_state()
+        widget.set_state(state)
+        assert widget.get_state() == before
 
     def test_what_if(self):
         widget = DiagramWidget(comparison(), refold=lambda names, progress: comparison(literal=True))

@@ -60,6 +60,8 @@ class Session:
         extra: more tables by name, such as timings.
         refold: captures again with other marks; None if that is not possible.
         schedule: runs the capture; by default at once, in the thread that handles the message.
+        can_be_cancelled: whether messages are handled while it runs; asked when it is wanted.
+        lock: held while anything is changed and published; default: one of its own.
 
     Raises:
         LayoutError: no engine can draw it.
@@ -74,12 +76,15 @@ class Session:
         extra: Mapping[str, pd.DataFrame] | None = None,
         refold: Refold | None = None,
         schedule: Callable[[Callable[[], None]], object] = lambda job: job(),
+        can_be_cancelled: Callable[[], bool] = lambda: True,
+        lock: threading.RLock | None = None,
     ) -> None:
         self.comparison = comparison
         self._publish, self._extra, self._refold, self._schedule = publish, extra, refold, schedule
-        self._lock = threading.RLock()
+        self._lock = lock or threading.RLock()
         self._progress: Progress | None = None
         self._started = False
+        self._can_be_cancelled, self._hears = can_be_cancelled, True
         first = stages(comparison)[0]
         self._stages: dict[str, Stage] = {} if plan is None else {first: Stage(comparison, first, plan)}
         self._picture = picture_name(comparison)
@@ -198,8 +203,8 @@ class Session:
             known = {name for mark in self.comparison.marks for name in goes_by(mark)}
             if not isinstance(names, (list, tuple)) or any(not _is_among(name, known) for name in names):
                 raise _RefusalError("there are no such marked functions")
-            self._progress, self._started = progress, False
-            self._tell(busy=True, text="capturing again…")
+            self._progress, self._started, self._hears = progress, False, self._can_be_cancelled()
+            self._tell(busy=True, text="capturing again, between cells…")
         try:
             self._schedule(lambda: self._capture(self._refold, tuple(names), progress))
         except Exception:
@@ -234,7 +239,7 @@ class Session:
             return
         self._progress.cancelled.set()
         if self._started:
-            self._tell(busy=True, text="cancelling…")
+            self._tell(busy=True, text="cancelling: stops after this step…")
         else:
             self._finish(text="cancelled")
 
@@ -249,7 +254,11 @@ class Session:
             self._tell(text=text, error=error)
 
     def _tell(self, busy: bool = False, text: str = "", error: str = "") -> None:
+        if busy and not self._hears:
+            text += " interrupt the kernel to stop it"
         self.status = plain(_status(busy, text, error))
+        if busy and not self._hears:
+            self.status["cancel"] = False
         self._publish({"status": self.status})
 
 
