@@ -71,17 +71,19 @@ def payload(
 
 
 def _marks(marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """``choose``: a name that means no other mark, if the mark has one."""
+    """``choose``: what to send for a mark whose name means another as well."""
     names = Counter(name for mark in marks for name in goes_by(mark))
     return [
         {
             "name": mark.function,
-            "choose": f"{mark.function}@{mark.definition.short}"
-            if names[mark.function] > 1 and mark.definition
-            else mark.function,
             "place": clean(mark.definition.short) if mark.definition else "",
             "selected": mark.selected,
         }
+        | (
+            {"choose": f"{mark.function}@{mark.definition.short}"}
+            if names[mark.function] > 1 and mark.definition
+            else {}
+        )
         for mark in marks
     ]
 
