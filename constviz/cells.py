@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import linecache
 import re
+import types
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from .intercept import Collection, Interception
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
-__all__ = ["Cells", "Session", "run_nested"]
+__all__ = ["Cells", "Session", "run_nested", "show_as_typed"]
 
 _FIRST_LINE = re.compile(r"%%constfold(?P<options>\s[^?]*)?$")
 _INTERRUPTS = (KeyboardInterrupt, asyncio.CancelledError)  # the second while a cell awaits something
@@ -140,6 +142,16 @@ class Cells:
 
     # Not asked whether a cell typed in a terminal is complete: for a cell magic, an empty line says so.
     transform.has_side_effects = True  # type: ignore[attr-defined]
+
+
+def show_as_typed(frame: types.FrameType, line: str) -> None:
+    """Let tracebacks show the first line of a running cell as it was typed.  As a comment: it must parse."""
+    name = frame.f_code.co_filename
+    entry = linecache.cache.get(name)
+    if entry is None or len(entry) != 4 or not entry[2][:1] or not entry[2][0].startswith(_BEGIN.partition("{")[0]):
+        return
+    typed = f"# %%constfold {line}".rstrip()
+    linecache.cache[name] = (entry[0], entry[1], [f"{typed}\n", *entry[2][1:]], entry[3])
 
 
 def run_nested(shell: InteractiveShell, cell: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from argparse import REMAINDER, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import argument, kwds, magic_arguments
 
-from .cells import Cells, Session, run_nested
+from .cells import Cells, Session, run_nested, show_as_typed
 from .cellwatch import CellWatch
 from .intercept import Interception, nothing_called, one_line
 from .naming import unknown_names
@@ -84,6 +85,7 @@ class ConstvizMagics(Magics):
     def begin(self, line: str) -> None:
         """What the first line of a ``%%constfold`` cell becomes: the rest of the cell runs as any cell does."""
         __tracebackhide__ = True
+        show_as_typed(sys._getframe(1), line)
         self.cells.begin(self._cell_options(line))
 
     def _one_call(self, line: str, local_ns: dict[str, Any] | None) -> None:

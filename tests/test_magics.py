@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -40,6 +41,16 @@ def test_a_cell_that_raises_keeps_its_traceback_and_still_reports(shell):
     assert "----> 3 boom(x)" in ran.traceback
     assert "constviz" not in ran.traceback
     assert len(ran.reports) == 1
+
+
+@pytest.mark.parametrize(
+    "body", ["boom(x)", "y = (\n    f(x),\n    boom(x),\n)", "def q():\n    boom(x)\nq()", "\n\nf(x)\nboom(x)"]
+)
+def test_a_traceback_is_that_of_the_plain_cell(shell, body):
+    plain, ran = shell.run(f"# %%constfold -q\n{body}"), shell.run(f"%%constfold -q\n{body}")
+    assert ran.error == "ValueError"
+    assert re.sub(r"In\[\d+\]", "In", ran.traceback) == re.sub(r"In\[\d+\]", "In", plain.traceback)
+    assert "begin(" not in ran.traceback
 
 
 def test_a_syntax_error_is_the_users_own(shell):
