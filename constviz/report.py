@@ -75,8 +75,12 @@ class FoldReport:
 
     @property
     def folds(self) -> pd.DataFrame:
-        """One row a call of a marked function: what it gave, and what became of it."""
-        return tables.folds(self._comparison)
+        """One row a call of a marked function: what it gave, and what became of it.
+
+        ``id`` is what ``widget.selected`` is when its result is chosen, be it a node or a number that the graph holds
+        as a literal; empty if nothing was folded.
+        """
+        return tables.folds(self._comparison, ids=True)
 
     @property
     def verdict(self) -> Verdict:
@@ -215,7 +219,11 @@ class FoldReport:
         return tables.guards(self._comparison)
 
     def nodes(self, stage: str = "dynamo") -> pd.DataFrame:
-        """One row a node of before or after; ``status`` is ``kept``, ``removed``, ``added`` or ``constant``."""
+        """One row a node of before or after; ``status`` is ``kept``, ``removed``, ``added`` or ``constant``.
+
+        ``id`` is what ``widget.selected`` is when the node is chosen.  A folded number is no node: its id is in
+        :attr:`folds`.
+        """
         return tables.nodes(self._comparison, stage)
 
     def diagram(self, stage: str = "dynamo", view: str = "diff") -> graphviz.Digraph:

@@ -38,10 +38,10 @@ from constviz.saved import from_json, to_json
 
 COLUMNS = {
     "summary": "graphs, graph_breaks, ops, constants, constant_bytes, guards, compile_s",
-    "folds": "function, location, arguments, result, result_type, nbytes, outcome, verdict, reason",
+    "folds": "function, location, arguments, result, result_type, nbytes, outcome, verdict, reason, id",
     "graph_breaks": "variant, reason, location, hint",
     "guards": "variant, type, expression, value",
-    "nodes": "graph, name, op, target, status, shape, dtype, module, location",
+    "nodes": "graph, name, op, target, status, shape, dtype, module, location, id",
 }
 EMPTY = Comparison("f", {"before": Variant("before"), "after": Variant("after")})
 
@@ -77,7 +77,18 @@ class TestTables:
 
     def test_folds(self, report):
         assert report.folds.values.tolist() == [
-            ["table", "net.py:9", "n=4", "[1, 2, 3, 4] (int64[4])", "Tensor", 32, "folded", "", "called once"]
+            [
+                "table",
+                "net.py:9",
+                "n=4",
+                "[1, 2, 3, 4] (int64[4])",
+                "Tensor",
+                32,
+                "folded",
+                "",
+                "called once",
+                "after.0.table_0",
+            ]
         ]
         assert report.folds["nbytes"].dtype == "int64"
 
@@ -96,6 +107,21 @@ class TestTables:
         row = frame.loc["mul"]
         assert (row["shape"], row["dtype"], row["module"], row["location"]) == ((2, 4), "float32", "fc", "net.py:9")
         assert report.nodes("aot_forward").empty
+
+    @pytest.mark.parametrize("made", [comparison(), comparison(literal=True), hostile()])
+    def test_whatever_can_be_selected_has_a_row(self, made):
+        report = FoldReport(made)
+        selectable = {box["node"] for box in report.widget.view["boxes"].values() if box["node"]}
+        ids = {*report.nodes()["id"], *report.folds["id"]}
+        assert {name for name in selectable if not name.startswith("break")} <= ids
+        assert [row["nodes"][0] for row in report.widget.data["tables"][1]["rows"]] == report.folds["id"].tolist()
+
+    def test_a_folded_number_has_its_id_among_the_folds(self):
+        report = FoldReport(comparison(literal=True))
+        assert report.folds["id"].tolist() == ["fold.0"]
+        assert "fold.0" in {box["node"] for box in report.widget.view["boxes"].values()}
+        failed = replace(FOLD, outcome=Outcome.ERROR)
+        assert FoldReport(Comparison("f", {"after": Variant("after", folds=(failed,))})).folds["id"].tolist() == [""]
 
 
 class TestShown:

@@ -11,7 +11,7 @@ from .inlining import inlined
 from .matching import longest_increasing, match
 from .program import Program
 
-__all__ = ["Cut", "Diff", "DiffEdge", "DiffNode", "FoldLink", "Status", "diff"]
+__all__ = ["Cut", "Diff", "DiffEdge", "DiffNode", "FoldLink", "Status", "diff", "fold_ids"]
 
 
 class Status(_Word):
@@ -122,6 +122,28 @@ def diff(before: Variant | None, after: Variant | None, stage: str = "dynamo") -
     return union.result(stage, folds, origin)
 
 
+def fold_ids(after: Variant | None) -> list[str]:
+    """The id of each fold's result in the union, without making it; empty where the program holds no result."""
+    program = Program(after.stage("dynamo") if after else ())
+    ids = _ids("after", program)
+    found = []
+    for fold in after.folds if after else ():
+        holder = _holder(program, ids, fold)
+        folded = fold.outcome is Outcome.FOLDED
+        found.append(ids.get(holder, _literal(fold)) if folded and holder is not None else _literal(fold) * folded)
+    return found
+
+
+def _holder(program: Program, ids: dict[int, str], fold: Fold, named: bool = True) -> int | None:
+    # a fold names nodes of the graph Dynamo made; in later stages a node has to say itself whose it is
+    holder = next((j for j in ids if program.nodes[j].fold == fold.id), None)
+    return program.number(fold.graph, fold.node) if holder is None and fold.node is not None and named else holder
+
+
+def _literal(fold: Fold) -> str:
+    return f"fold.{fold.id}"
+
+
 def _uncrossed(left: Program, pairs: dict[int, int]) -> dict[int, int]:
     bound = {i: j for i, j in pairs.items() if left.inputs[i]}
     kept = set(longest_increasing([bound[i] for i in sorted(bound)]))
@@ -220,17 +242,14 @@ class _Union:
         return Diff(stage, tuple(ordered), tuple(edges), tuple(self.cuts), tuple(links), tuple(order))
 
     def _link(self, fold: Fold, origin: dict[int, str], *, named: bool) -> FoldLink:
-        # a fold names nodes of the graph Dynamo made; in later stages a node has to say itself whose it is
-        holder = next((j for j in self.right_ids if self.right.nodes[j].fold == fold.id), None)
-        if holder is None and fold.node is not None and named:
-            holder = self.right.number(fold.graph, fold.node)
+        holder = _holder(self.right, self.right_ids, fold, named)
         constant = None if holder is None else self.right_ids.get(holder)
         consumers = self._names(fold, fold.consumers) if named else ()
         if not consumers and holder is not None:
             consumers = tuple(self.right_ids[u] for u in self.right.users[holder] if u in self.right_ids)
         gone = tuple(self.left_ids[i] for i, f in origin.items() if f == fold.id and i not in self.pairs)
         derived = self._names(fold, fold.derived) if named else ()
-        return FoldLink(constant or f"fold.{fold.id}", fold, constant, derived, consumers, gone)
+        return FoldLink(constant or _literal(fold), fold, constant, derived, consumers, gone)
 
     def _names(self, fold: Fold, names: Iterable[str]) -> tuple[str, ...]:
         numbers = (self.right.number(fold.graph, name) for name in names)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.diff import diff
+from ..analysis.diff import diff, fold_ids
 from ..model import Assumption, Comparison, Fold, Location, Outcome, Role, Variant
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ __all__ = ["assumptions", "audit", "constants", "folds", "graph_breaks", "guards
 
 _COUNTS = ("graphs", "graph_breaks", "ops", "constants", "constant_bytes", "guards")
 _LARGE = 1 << 63
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FOLDS = ("function", "location", "arguments", "result", "result_type", "nbytes", "outcome", "verdict", "reason")
 
 
@@ -33,10 +35,13 @@ def summary(comparison: Comparison) -> pd.DataFrame:
     return frame
 
 
-def folds(comparison: Comparison) -> pd.DataFrame:
-    """One row a call of a marked function in ``after``."""
+def folds(comparison: Comparison, ids: bool = False) -> pd.DataFrame:
+    """One row a call of a marked function in ``after``; with ``ids``, that of its result in the diagram as well."""
     after = comparison.variants.get("after")
-    return _frame(_FOLDS, [_fold_row(fold) for fold in (after.folds if after else ())], integers=("nbytes",))
+    frame = _frame(_FOLDS, [_fold_row(fold) for fold in (after.folds if after else ())], integers=("nbytes",))
+    if ids:
+        frame["id"] = _ids(fold_ids(after))
+    return frame
 
 
 def graph_breaks(comparison: Comparison) -> pd.DataFrame:
@@ -86,7 +91,16 @@ def nodes(comparison: Comparison, stage: str = "dynamo") -> pd.DataFrame:
         facts = (entry.graph, node.name, node.op, node.target, str(entry.status), node.shape, node.dtype or "")
         rows.append((*facts, ".".join(node.module), _place(node.location)))
     columns = ("graph", "name", "op", "target", "status", "shape", "dtype", "module", "location")
-    return _frame(columns, rows, integers=("graph",))
+    frame = _frame(columns, rows, integers=("graph",))
+    frame["id"] = _ids([entry.id for entry in found.nodes])
+    return frame
+
+
+def _ids(names: list[str]) -> pd.Series[Any]:
+    """Ids as a front end has them, which takes no lone surrogates."""
+    import pandas as pd
+
+    return pd.Series([_SURROGATE.sub("\ufffd", name) for name in names], dtype=object)
 
 
 def ops(variant: Variant) -> int:
