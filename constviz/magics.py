@@ -59,7 +59,7 @@ class ConstvizMagics(Magics):
     )
     @argument("--stage", choices=STAGES, default="dynamo", help="which graphs to show")
     @argument("--fold", metavar="NAMES", help="fold only these marked functions, as in --fold f,g")
-    @argument("--against", metavar="NAMES", help="compare with these functions too, as in --against h")
+    @argument("--against", metavar="NAMES", help="time these functions too, as in --against h")
     @argument("--no-time", action="store_true", help="do not measure how fast the variants run")
     @argument("--no-probe", action="store_true", help="do not call the folded functions again to test them")
     @argument("--name", metavar="NAME", help="store the report in this variable (a list of them if there are several)")
@@ -129,6 +129,8 @@ class ConstvizMagics(Magics):
             kept.append(report)
             if not options.quiet:
                 _display(report)
+                if not options.no_time:
+                    self._time(report, options)
             if options.save:
                 self._save(report, options.save, len(kept))
         if options.name:
@@ -138,8 +140,18 @@ class ConstvizMagics(Magics):
             _tell(f"--fold: {sentence}")
         if options.stage != "dynamo":
             _tell(f"--stage {options.stage} is not there yet: reports show the stage dynamo")
-        if options.against:
-            _tell("--against is not there yet")
+
+    def _time(self, report: FoldReport, options: Namespace) -> None:
+        from .showing import show_timings
+
+        against = {name: self._shell.user_ns.get(name) for name in options.against or ()}
+        for name in [name for name, fn in against.items() if not callable(fn)]:
+            _tell(f"--against: there is no function {name}")
+            del against[name]
+        if options.no_probe:
+            _tell("not timed, since --no-probe says that functions must not be called again; report.timings() does it")
+        elif report.program is not None:
+            show_timings(report, against)
 
     def _save(self, report: FoldReport, path: str, number: int) -> None:
         stem, dot, suffix = path.rpartition(".")
@@ -206,7 +218,7 @@ class ConstvizMagics(Magics):
         __tracebackhide__ = True
         action = self.constviz.parser.parse_args(line.split()).action
         if action == "on":
-            self.cells.watch_all(self._options("")[0])
+            self.cells.watch_all(self._options("--no-time")[0])
             _tell("on: after each cell, a report for every compiled function not reported before")
         elif action == "off":
             self.cells.watch_none()

@@ -175,6 +175,8 @@ class _Stage:
             entry.held.settle()
         if not self._is_slow:
             settle(entry.contender, self._clock, limit_s=self._settings.budget_s / 2)
+        if entry.held and entry.held.has_several_entries:
+            entry.notes.append(f"compiled {entry.held.compiles()} times before it came to rest")
         if entry.held:
             entry.compile_s, entry.kernels = entry.held.recorder.compile_s, entry.held.kernels
 

@@ -1,4 +1,4 @@
-"""What every test runs with: no network, and an Inductor cache that outlives neither the machine nor the user's."""
+"""What every test runs with: no network, no timing unless a test asks for it, a cache of Inductor's of its own."""
 
 from __future__ import annotations
 
@@ -6,4 +6,5 @@ import os
 import tempfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["CONSTVIZ_BUDGET_S"] = "0"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), "constviz-inductor"))

@@ -28,7 +28,7 @@ def test_a_bad_cell_is_one_usage_error_and_does_not_run(shell, cell, says):
     assert not shell.ip.find_cell_magic("constfold").__self__.interception.is_open
 
 
-@pytest.mark.parametrize("option", ["--stage post_grad", "--against g,boom"])
+@pytest.mark.parametrize("option", ["--stage post_grad"])
 def test_options_that_are_not_there_yet_say_so(shell, option):
     for cell in (f"%%constfold {option}\nf(x);", f"%constfold {option} f(x)"):
         ran = shell.run(cell)

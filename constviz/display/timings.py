@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,10 @@ class Timings(pd.DataFrame):
         ax.legend()
         return ax
 
+    def table(self) -> str:
+        """The numbers as text, in fewer columns than ``to_string()`` has."""
+        return f"{_caption(self._rows, self.record)}\n{_shown(self._rows).to_string(na_rep='', float_format=_short)}"
+
     # -- display --------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -151,7 +156,8 @@ def _lines(rows: Sequence[Timing], record: Record) -> Iterable[str]:
                 yield f"  {'  ' if size else ''}{clean(row.variant):{width}}  {word}{note}".rstrip()
 
 
-def _styled(rows: Sequence[Timing], record: Record) -> Any:
+def _shown(rows: Sequence[Timing]) -> pd.DataFrame:
+    """What there is to see, less columns with nothing in them."""
     shown = pd.DataFrame(
         {
             "time, µs": pd.Series([row.median_us for row in rows], dtype="float64"),
@@ -168,28 +174,29 @@ def _styled(rows: Sequence[Timing], record: Record) -> Any:
         }
     )
     shown.index = _index(rows)
-    # a column with nothing in it tells nothing
     empty = [name for name in ("kernels", "peak, MB", "guards, µs", "note") if not any(shown[name])]
     if all(row.device.startswith("cpu") for row in rows):
         empty.append("host, µs")
-    shown = shown.drop(columns=empty)
+    return shown.drop(columns=empty)
+
+
+def _styled(rows: Sequence[Timing], record: Record) -> Any:
+    shown = _shown(rows)
     words = [name for name in shown.columns if not pd.api.types.is_float_dtype(shown[name])]
     numbers = [name for name in shown.columns if name not in words]
     styler: Any = shown.style.set_uuid("constviz-timings")
     styler = styler.format(_short, subset=numbers, na_rep="").format(escape="html", subset=words)
     styler = styler.format_index(escape="html", axis=0)
-    styler = styler.bar(subset=["time, µs"], color="#9ecae1", vmin=0).set_caption(_caption(rows, record))
+    styler = styler.bar(subset=["time, µs"], color="#9ecae1", vmin=0).set_caption(html.escape(_caption(rows, record)))
     return styler.set_properties(subset=words, **{"text-align": "left"})
 
 
 def _caption(rows: Sequence[Timing], record: Record) -> str:
-    import html
-
     device = rows[0].device if rows else ""
     threads = f", {record.threads} threads" if record.threads and device.startswith("cpu") else ""
     rounds = sum(run.rounds for run in record.runs.values())
     counted = f"; {rounds} interleaved rounds, 95% intervals" if rounds else ""
-    return html.escape(f"{record.function} on {device}{threads}{counted}")
+    return f"{record.function} on {device}{threads}{counted}"
 
 
 def _between(low: float | None, high: float | None) -> str:
@@ -199,4 +206,4 @@ def _between(low: float | None, high: float | None) -> str:
 def _short(number: float) -> str:
     if number >= 1000:
         return f"{number:,.0f}"
-    return f"{number:.3g}" if number < 10 else f"{number:.1f}"
+    return f"{number:.1f}" if number >= 100 else f"{number:.3g}"

@@ -52,9 +52,9 @@ __all__ = [
     "PRIVATE_NAMES", "CompileOptions", "CompiledCall", "MarkedRead", "Site", "Watch", "compiled_code_runs",
     "compiled_graph_names", "compiled_parts", "drop_entries", "dynamo_state_kept", "entries", "forget_code",
     "freezes_parameters", "fx_node", "generated_kernels", "guarded_attribute", "has_cache_entries", "has_own_mark",
-    "is_alias", "is_listening", "is_marked", "is_wrapper", "isolated", "leave_alone", "listen", "nested_compiles_run_as",
-    "observing", "options_for", "realized", "release_names", "stop_listening", "unwrap", "watch_calls",
-    "with_resumed",
+    "is_alias", "is_listening", "is_marked", "is_wrapper", "isolated", "leave_alone", "listen",
+    "nested_compiles_run_as", "observing", "options_for", "realized", "release_names", "stop_listening", "unwrap",
+    "watch_calls", "with_resumed",
 ]  # fmt: skip
 
 PRIVATE_NAMES = (

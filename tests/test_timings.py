@@ -1,0 +1,287 @@
+"""report.timings(): the table, what stands in it when something is wrong, and that the program is as it was."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pandas as pd
+import pytest
+import torch
+from programs import mark
+
+import constviz
+from constviz.display.timings import COLUMNS
+
+pytest_plugins = ["shell.loaded"]
+
+X = torch.ones(8, 64)
+TABLE = torch.linspace(0, 1, 64)
+STEPS = {"n": 0}
+
+
+@mark
+def table():
+    return TABLE.cos().sin().cos().sin().cos().sin().cos().sin()
+
+
+def f(x):
+    return torch.relu(x) * table()
+
+
+def unmarked(x):
+    return torch.relu(x) * TABLE.cos().sin().cos().sin().cos().sin().cos().sin()
+
+
+def other(x):
+    return torch.relu(x) * 7.0
+
+
+def report_of(fn, *args, **options):
+    return constviz.compare(fn, args=args or (X,), **{"backend": "eager", **options})
+
+
+def timed(fn, *args, against=None, budget_s=0.1, **options):
+    return report_of(fn, *args).timings(against, budget_s=budget_s, **options)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return timed(f, against=[unmarked, other], budget_s=0.5)
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+def test_it_is_an_ordinary_numeric_frame(found):
+    assert isinstance(found, pd.DataFrame) and tuple(found.columns) == COLUMNS
+    assert found.index.name == "variant" and found.index.tolist() == ["eager", "before", "after", "unmarked", "other"]
+    numbers = found.drop(columns=["device", "result", "note"])
+    assert all(pd.api.types.is_numeric_dtype(kind) for kind in numbers.dtypes)
+    assert type(found[["speedup"]]) is pd.DataFrame
+    assert found["device"].str.startswith("cpu").all()
+
+
+def test_eight_operations_less_are_faster(found):
+    row = found.loc["after"]
+    assert row["result"] == "faster" and 1.01 < row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
+    assert row["low_us"] <= row["median_us"] <= row["high_us"]
+    assert found.loc["before", "speedup"] == 1.0
+
+
+def test_what_differs_from_eager_has_no_speedup(found):
+    row = found.loc["other"]
+    assert row["result"] == "not equal" and pd.isna(row["speedup"])
+    # by hand: relu(1) * 7 and relu(1) * the table, which is nowhere below 0
+    assert re.search(r"not what eager gives: differs by up to \d", row["note"])
+
+
+def test_its_text_has_no_numbers_that_change(found):
+    lines = repr(found).splitlines()
+    assert lines[0] == "timings of f on cpu, against before; .to_string() has the numbers"
+    assert lines[3].split() == ["after", "faster"]
+    assert not re.search(r"\d+\.\d", "\n".join(lines[:5]))
+    assert f"{found.loc['after', 'speedup']:.6f}" in found.to_string()
+
+
+def test_its_html_is_stable_and_names_are_text():
+    first = timed(f, against={"<b>bold</b>": unmarked})._repr_html_()
+    assert "&lt;b&gt;bold" in first and "<b>bold" not in first
+    ids = re.findall(r'id="([^"]+)"', first)
+    assert ids and all(name.startswith("T_constviz-timings") for name in ids)
+
+
+def test_samples_are_kept(found):
+    samples = found.samples
+    assert samples.index.names == ["size", "round"]
+    assert len(samples) == found.rounds[""] == len(samples["after"].dropna())
+    ratio = (samples["before"] / samples["after"]).median()
+    assert ratio == pytest.approx(found.loc["after", "speedup"])
+    assert found.record.runs[""].seed == 0 and found.record.threads == torch.get_num_threads()
+
+
+def test_where_the_time_goes(found):
+    parts = found.parts
+    assert parts.columns.tolist() == ["guards_us", "graphs_us", "python_us"]
+    assert parts.loc["eager"].isna().all()
+    assert parts.loc["before", "graphs_us"] > parts.loc["after", "graphs_us"] > 0
+    assert (parts.loc[["before", "after"]] >= 0).all().all()
+
+
+def test_saved_and_loaded(tmp_path):
+    report = report_of(f)
+    taken = report.timings(budget_s=0.1)
+    report.save(tmp_path / "r.json")
+    loaded = constviz.load(tmp_path / "r.json").timings()
+    pd.testing.assert_frame_equal(pd.DataFrame(loaded), pd.DataFrame(taken))
+    report_of(f).save(tmp_path / "none.json")
+    with pytest.raises(RuntimeError, match="no program to time"):
+        constviz.load(tmp_path / "none.json").timings()
+
+
+# -- programs that make it hard -------------------------------------------------------------------------------------
+
+
+def test_one_that_raises_has_a_row_that_says_so():
+    def broken(x):
+        raise ValueError("no such luck")
+
+    found = timed(f, against=broken)
+    assert found.loc["broken", "result"] == "failed"
+    assert found.loc["broken", "note"] == "ValueError: no such luck"
+    assert found.loc["after", "speedup"] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (lambda x: x.mul_(1.0).add_(1.0), "writes into its inputs"),
+        (lambda x: x * float("nan"), "gives NaN"),
+        (lambda x: None, "returns nothing"),
+        (lambda x: x + time.perf_counter_ns() % 1000, "not deterministic"),
+        (lambda x: x * torch.rand(8, 64), None),
+    ],
+    ids=["in place", "nan", "nothing", "clock", "random"],
+)
+def test_what_a_reader_should_know_is_in_the_note(body, says):
+    x, state = torch.ones(8, 64), torch.get_rng_state()
+    found = timed(body, x)
+    note = found.loc["eager", "note"]
+    assert says in note if says else note == ""
+    assert found.loc["eager", "median_us"] > 0
+    assert torch.equal(x, torch.ones(8, 64)) and torch.equal(state, torch.get_rng_state())
+
+
+def test_a_module_in_training_is_as_it_was():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.BatchNorm1d(64), torch.nn.Dropout(0.5))
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    found = timed(model)
+    assert "changes state" in found.loc["before", "note"]
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_forward_and_backward():
+    layer = torch.nn.Linear(64, 64)
+
+    def loss(x):
+        return (layer(x) * table()).sum()
+
+    report = report_of(loss, backend="aot_eager")
+    forward, both = report.timings(budget_s=0.2), report.timings(budget_s=0.2, backward=True)
+    assert both.loc["eager", "median_us"] > 1.3 * forward.loc["eager", "median_us"]
+    assert "forward only" in forward.loc["eager", "note"] and both.loc["eager", "note"] == ""
+    assert layer.weight.grad is None
+    nothing = timed(f, backward=True)
+    assert set(nothing["result"]) == {"failed"} and "requires a gradient" in nothing.loc["eager", "note"]
+
+
+def test_a_slow_function_is_timed_once():
+    def slow(x):
+        time.sleep(0.3)
+        return x * 2
+
+    begin = time.perf_counter()
+    found = timed(torch.compiler.disable(slow), budget_s=0.1)
+    assert time.perf_counter() - begin < 5  # a check and a round for each of three, 0.3 s each
+    assert found.loc["after", "median_us"] == pytest.approx(300_000, rel=0.2)
+    assert found.loc["after", "result"] == "no difference" and "timed once" in found.loc["after", "note"]
+
+
+def test_an_interrupt_gives_what_there_is():
+    class Tired:
+        calls = 0
+
+        def __call__(self, x):
+            Tired.calls += 1
+            if Tired.calls > 2000:
+                raise KeyboardInterrupt
+            return f(x)
+
+    found = timed(f, against={"tired": Tired()}, budget_s=5.0)
+    assert found.record.runs[""].stopped == "interrupted"
+    assert found.loc["after", "median_us"] > 0 and "interrupted" in found.loc["after", "note"]
+
+
+def test_a_program_that_is_compiled_again_and_again():
+    def counts(x):
+        STEPS["n"] += 1
+        return x + STEPS["n"]
+
+    found = timed(counts, budget_s=0.2)
+    assert "compiled" in found.loc["before", "note"] or found.loc["before", "result"] == "failed"
+    assert STEPS == {"n": 0}
+
+
+# -- alternatives and sizes -----------------------------------------------------------------------------------------
+
+
+def test_alternatives_in_all_their_forms():
+    compiled = torch.compile(unmarked, backend="aot_eager")
+    takes_more = (lambda x, t: torch.relu(x) * t, (X, table()))
+    with pytest.warns(DeprecationWarning, match="torch.jit.trace"):
+        traced = torch.jit.trace(unmarked, X)
+    found = timed(f, against={"compiled": compiled, "passed in": takes_more, "traced": traced, "before": unmarked})
+    assert found.index.tolist()[3:] == ["compiled", "passed in", "traced", "before 2"]
+    assert not set(found["result"]) & {"failed", "not equal"}
+    assert pd.isna(found.loc["traced", "compile_s"]) and found.loc["compiled", "compile_s"] > 0
+    with pytest.raises(TypeError, match="against takes functions"):
+        timed(f, against=["unmarked"])
+
+
+def test_a_user_s_compiled_code_is_not_touched():
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    compiled = torch.compile(unmarked, backend=backend)
+    compiled(X)
+    timed(f, against=compiled)
+    assert len(graphs) == 2  # the user's, and one of ours
+    compiled(X)
+    assert len(graphs) == 2
+
+
+def test_a_sweep_has_a_block_of_rows_for_each_size():
+    found = timed(f, sizes=[2, (torch.ones(3, 64),)], budget_s=0.05)
+    assert found.index.names == ["size", "variant"]
+    assert found.index.get_level_values("size").unique().tolist() == ["n=2", "3×64"]
+    assert found.loc[("n=2", "after"), "median_us"] > 0
+    assert [line for line in repr(found).splitlines() if "×" in line or "n=" in line] == ["  n=2", "  3×64"]
+    axes = found.plot_speedup()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["n=2", "3×64"]
+
+
+@pytest.mark.parametrize(("sizes", "says"), [(["a"], "lengths"), ([0], "at least 1")])
+def test_sizes_that_are_none(sizes, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        timed(f, sizes=sizes)
+
+
+# -- Inductor, and an accelerator -----------------------------------------------------------------------------------
+
+
+def test_kernels_as_inductor_counts_them():
+    def two_kernels(x):
+        return (x + 1).sum(), (x * table()).cumsum(0)
+
+    found = report_of(two_kernels, backend="inductor").timings(budget_s=0.2)
+    assert found.loc["after", "kernels"] >= 1 and found.loc["before", "kernels"] >= found.loc["after", "kernels"]
+    assert pd.isna(found.loc["eager", "kernels"])
+
+
+# -- the magic ------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_under_the_cell(shell, monkeypatch):
+    monkeypatch.setenv("CONSTVIZ_BUDGET_S", "0.1")
+    shell.run("def plain(x): return torch.relu(x) * 3.0 + 1.0")
+    ran = shell.run("%%constfold --against plain,nowhere --name r\nf(x);")
+    assert "there is no function nowhere" in ran.stdout
+    assert re.search(r"^before .* baseline", ran.stdout, re.M) and re.search(r"^plain ", ran.stdout, re.M)
+    assert shell.ip.user_ns["r"].comparison.timings[2].variant == "after"
+    quiet = shell.run("%%constfold --no-time\nf(x);")
+    assert "baseline" not in quiet.stdout
+    assert "not timed" in shell.run("%%constfold --no-probe\nf(x);").stdout
