@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from .model import Mark
 
-__all__ = ["goes_by", "own_names", "unknown_names"]
+__all__ = ["goes_by", "marks_in_words", "own_names", "unknown_names"]
 
 
 def goes_by(mark: Mark) -> set[str]:
@@ -40,6 +40,18 @@ def own_names(marks: Sequence[Mark]) -> list[str]:
         else mark.function
         for mark in marks
     ]
+
+
+def marks_in_words(marks: Sequence[Mark]) -> str:
+    """Which marks a capture left out.
+
+    >>> marks_in_words([Mark("scale"), Mark("shift", selected=False)])
+    'without shift'
+    """
+    left_out = [name for mark, name in zip(marks, own_names(marks), strict=True) if not mark.selected]
+    if not left_out:
+        return "with all marks"
+    return "without any mark" if len(left_out) == len(marks) > 1 else f"without {', '.join(left_out)}"
 
 
 def unknown_names(chosen: Iterable[str], marks: Sequence[Mark]) -> list[str]:

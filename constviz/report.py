@@ -20,6 +20,7 @@ from .display.picture import picture, small_picture
 from .display.stage import plan_of
 from .display.text import text
 from .model import LEAD, Assumption, Comparison, Variant, Verdict
+from .naming import marks_in_words
 from .saved import ReportFileError, from_json, to_json
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class FoldReport:
         self._comparison = comparison
         self._live = live
         self._program = program
+        self._what_ifs: list[tuple[Comparison, FoldReport]] = []
 
     @property
     def comparison(self) -> Comparison:
@@ -99,7 +101,7 @@ class FoldReport:
 
     @property
     def current(self) -> Comparison:
-        """The data with the assumptions as they are now."""
+        """The data of this report, whatever its diagram shows, with the assumptions as they are now."""
         return replace(self._comparison, assumptions=self._assumptions())
 
     @property
@@ -111,12 +113,27 @@ class FoldReport:
     def widget(self) -> DiagramWidget:
         """The interactive diagram that a notebook shows, wherever it is shown: ``widget.selected`` is the node chosen.
 
+        After a what-if it shows another capture than this report: that one's report is :attr:`shown`.
+
         Raises:
             LayoutError: no Graphviz can draw it.
         """
         from .showing import make_widget
 
         return make_widget(self)
+
+    @property
+    def shown(self) -> FoldReport:
+        """The report of what the diagram shows: another one than this after marks were ticked or unticked there."""
+        return next((made for made in self._what_ifs if self._is_shown(made[0])), (None, self))[1]
+
+    def add_what_if(self, shown: Comparison, report: FoldReport) -> None:
+        """Keep the report of a capture that the diagram is about to show as ``shown``."""
+        self._what_ifs = [made for made in self._what_ifs if self._is_shown(made[0])] + [(shown, report)]
+
+    def _is_shown(self, comparison: Comparison) -> bool:
+        widget: DiagramWidget | None = self.__dict__.get("widget")
+        return widget is not None and widget.comparison is comparison
 
     @property
     def live(self) -> LiveCapture | None:
@@ -261,7 +278,10 @@ class FoldReport:
     # -- display -------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return text(self._comparison)
+        if (shown := self.shown) is self:
+            return text(self._comparison)
+        told = marks_in_words(shown.comparison.marks)
+        return f"{text(self._comparison)}\n\nthe diagram shows another capture, {told}: report.shown is its report"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         # The picture stands twice.  An untrusted JupyterLab shows no SVG, but does show an <img> in HTML; and a
@@ -298,11 +318,11 @@ class FoldReport:
 
     def _page(self) -> str:
         try:
-            return interactive_page(self.current, self._small, repr(self), plan=self.plan)
+            return interactive_page(self.current, self._small, text(self._comparison), plan=self.plan)
         except LayoutError:  # then a page of tables
             names = ("summary", "folds", "assumptions", "graph_breaks", "guards")
             frames = {name.replace("_", " "): getattr(self, name) for name in names}
-            return page(_title(self._comparison), "", repr(self), frames | {"nodes": self.nodes()})
+            return page(_title(self._comparison), "", text(self._comparison), frames | {"nodes": self.nodes()})
 
 
 def _title(comparison: Comparison) -> str:

@@ -103,7 +103,10 @@ def make_widget(report: FoldReport) -> DiagramWidget:
         kept = weak()
         if kept is None or kept.program is None:
             raise RuntimeError("the report of this diagram is no longer kept; run its cell again")
-        return compare_again(kept.program, names, progress).current
+        again = compare_again(kept.program, names, progress)
+        shown = again.current
+        kept.add_what_if(shown, again)
+        return shown
 
     return DiagramWidget(
         report.current,

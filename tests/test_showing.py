@@ -76,6 +76,29 @@ def test_an_error_that_cannot_be_told_ends_the_capture_all_the_same():
     assert session.status["busy"] is False and "Silent" in session.status["error"]
 
 
+def test_what_the_diagram_shows_has_a_report_of_its_own(tmp_path):
+    report = constviz.compare(lambda x: program(x) * two(), args=(X,), backend="eager")
+    assert report.shown is report and report.widget.data["what_if"] == ""
+    before = repr(report)
+    shown = what_if(report, ["two"])
+    assert report.shown is not report
+    assert report.shown.folds["function"].tolist() == ["two"]
+    assert report.shown.current.variants == shown.variants
+    assert (
+        report.folds["function"].tolist()
+        == ["value", "two"]
+        == [f.function for f in report.current.variants["after"].folds]
+    )
+    assert repr(report) == f"{before}\n\nthe diagram shows another capture, without value: report.shown is its report"
+    assert report.widget.data["what_if"] == "without value"
+    assert "folded: without value" in report.widget.data["text"] and "folded: without value" in repr(report.shown)
+    report.save(tmp_path / "page.html")  # of the report itself
+    assert "shows another capture" not in (tmp_path / "page.html").read_text()
+    report.widget._session._refold = lambda names, progress: (_ for _ in ()).throw(ValueError())
+    report.widget._session.answer({"kind": "fold", "names": []})
+    assert report.shown.folds["function"].tolist() == ["two"]  # a capture that failed is not shown
+
+
 def test_a_widget_keeps_no_model_alive():
     model = torch.nn.Linear(2, 2)
     report = constviz.compare(model, args=(X,), backend="eager")

@@ -43,7 +43,9 @@ class TestWhatIf:
         assert desk.session.status == {"busy": True, "text": "capturing again, between cells…", "error": ""}
         self.run()
         assert asked == [(), "compiling without table"]
-        assert desk.session.status == {"busy": False, "text": "", "error": ""}
+        told = "what if: without table; report.shown has its tables"
+        assert desk.session.status == {"busy": False, "text": told, "error": ""}
+        assert desk.session.data["what_if"] == "without table"
         assert desk.changed() == ["status", "status", "status", "data", "view", "selected", "status"]
         assert desk.session.comparison is unmarked
         (mark,) = desk.session.data["marks"]
@@ -122,7 +124,7 @@ class TestWhatIf:
         assert desk.ask("fold", names=[])["error"] == "a capture is still running: cancel it first"
         self.run()
         assert desk.ask("cancel") == DONE
-        assert desk.session.status == {"busy": False, "text": "", "error": ""}
+        assert not desk.session.status["busy"]
 
     def test_messages_are_answered_meanwhile(self):
         begun, go_on = threading.Event(), threading.Event()

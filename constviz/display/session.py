@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..model import Comparison
-from ..naming import goes_by
+from ..naming import goes_by, marks_in_words
 from .opening import Opening
 from .payload import payload, picture_name, plain, stages, weight
 from .scene import Plan
@@ -79,7 +79,7 @@ class Session:
         can_be_cancelled: Callable[[], bool] = lambda: True,
         lock: threading.RLock | None = None,
     ) -> None:
-        self.comparison = comparison
+        self.comparison = self._first = comparison
         self._publish, self._extra, self._refold, self._schedule = publish, extra, refold, schedule
         self._lock = lock or threading.RLock()
         self._progress: Progress | None = None
@@ -180,6 +180,7 @@ class Session:
         room = STATE - weight(view)
         can_fold = self._refold is not None
         data = payload(comparison, stage.plan, stage=name, can_fold=can_fold, extra=self._extra, room=room)
+        data["what_if"] = self._what_if(comparison)
         data["picture"] = self._picture  # which stands in the notebook whatever is captured again
         known[name] = stage
         return stage, view, data
@@ -226,13 +227,17 @@ class Session:
                 shown = self._shown(comparison, known, name)
                 self.comparison, self._stages = comparison, known
                 self._show(*shown)
-                self._finish()
+                self._finish(text=f"what if: {self._what_if(comparison)}; report.shown has its tables")
         except Cancelled:
             self._finish(text="cancelled")
         except BaseException as error:
             self._finish(error=_told(error))
             if not isinstance(error, Exception):  # an interrupt is for whoever runs this
                 raise
+
+    def _what_if(self, comparison: Comparison) -> str:
+        """What is other than in the report itself, in words; empty for that."""
+        return "" if comparison is self._first else marks_in_words(comparison.marks)
 
     def _cancel(self, message: Mapping[str, Any]) -> None:
         if self._progress is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..analysis.verdicts import worst
 from ..model import LEAD, Comparison, Fold, Variant, Verdict
+from ..naming import marks_in_words
 from .labels import clean, fold_call, middle
 from .tables import constants, ops
 
@@ -27,6 +28,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield _fit(f"constviz: {comparison.function}{place}, before and after assume_constant_result")
     if comparison.options:
         yield _fit("torch.compile: " + ", ".join(f"{k}={v}" for k, v in sorted(comparison.options.items())))
+    if comparison.fold is not None:
+        yield _fit(f"folded: {marks_in_words(comparison.marks)}")
     before, after = comparison.variants.get("before"), comparison.variants.get("after")
     yield from _verdict(after)
     if before or after:
