@@ -162,7 +162,7 @@ class FoldReport:
             RuntimeError: the report was loaded from a file, so there is no program to call.
         """
         if self._program is None:
-            raise RuntimeError("a loaded report has no program to call; make the report anew with constviz.compare")
+            raise RuntimeError("a loaded report has no program to call; make it anew with constviz.compare")
         return tables.audit(self._program.audit(calls, repeats, change))
 
     def timings(
@@ -183,8 +183,8 @@ class FoldReport:
 
         Args:
             against: other ways to write the same thing: a function, several, or a dictionary of them by name;
-                ``(function, args)`` for one with arguments of its own.  Plain functions are compiled as the program is.
-            sizes: lengths for the first dimension of the tensors, or argument tuples: a block of rows for each.
+                ``(function, args)`` for one with its own arguments.  Plain functions are compiled as the program is.
+            sizes: lengths for the first dimension of tensors, or argument tuples: a block of rows for each.
             backward: time forward and backward.
             budget_s: seconds to spend on calls, for each size.  Compiling comes on top.
             precision: stop before that if the intervals of all ratios are narrower than this part to each side.
@@ -196,8 +196,7 @@ class FoldReport:
             speedup_low, speedup_high, host_us, kernels, peak_bytes, compile_s, result, note``.  Intervals are to hold
             the truth in 95 of 100 cases.  ``result`` is ``faster``, ``slower`` or ``no difference``; ``not equal`` or
             ``failed``, with the reason in ``note``, where there is nothing to compare.  ``.parts`` says where the
-            time goes, ``.samples`` and ``.record`` how it was measured.  A report that was loaded has the table of
-            when it was saved.
+            time goes, ``.samples`` and ``.record`` how it was measured.  A loaded report has the table saved with it.
 
         Raises:
             RuntimeError: the report was loaded from a file, and has no timings in it.
@@ -207,22 +206,15 @@ class FoldReport:
 
         if self._program is None:
             if not self._comparison.timings:
-                raise RuntimeError("a loaded report has no program to time; make the report anew with constviz.compare")
+                raise RuntimeError("a loaded report has no program to time; make it anew with constviz.compare")
             return timings(self._comparison.timings, Record(self._comparison.function))
         from .timed import time_program
 
-        found = time_program(
-            self._program,
-            self._comparison.function,
-            sizes,
-            against=against,
-            backward=backward,
-            budget_s=budget_s,
-            precision=precision,
-            flush_l2=flush_l2,
-            seed=seed,
-        )
+        how = {"backward": backward, "budget_s": budget_s, "precision": precision, "flush_l2": flush_l2, "seed": seed}
+        found = time_program(self._program, self._comparison.function, sizes, against=against, **how)
         self._comparison = replace(self._comparison, timings=tuple(found.rows))
+        if "widget" in self.__dict__:
+            self.widget.add_table("timings", found)
         return found
 
     @property

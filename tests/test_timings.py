@@ -272,6 +272,20 @@ def test_kernels_as_inductor_counts_them():
     assert pd.isna(found.loc["eager", "kernels"])
 
 
+# -- where else it is seen -------------------------------------------------------------------------------------
+
+
+def test_a_tab_of_the_diagram_and_of_a_saved_page(tmp_path):
+    report = report_of(f)
+    names = [table["name"] for table in report.widget.data["tables"]]
+    found = report.timings(budget_s=0.05)
+    tables = report.widget.data["tables"]
+    assert [table["name"] for table in tables] == [*names, "timings"]
+    assert [row["cells"][0] for row in tables[-1]["rows"]] == found.index.tolist()
+    report.save(tmp_path / "r.html")
+    assert '"timings"' in (tmp_path / "r.html").read_text()
+
+
 # -- the magic ------------------------------------------------------------------------------------------------------
 
 

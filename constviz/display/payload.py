@@ -22,7 +22,7 @@ from .text import text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["payload", "picture_name", "plain", "stages", "weight"]
+__all__ = ["payload", "picture_name", "plain", "stages", "table_of", "weight"]
 
 _ROWS = 200
 _CELL = 300
@@ -144,16 +144,24 @@ def _filled(names: Iterable[str], tell: Callable[[str], Mapping[str, Any]], room
 
 def _tables(comparison: Comparison, plan: Plan, extra: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
     found = [
-        _table("summary", tables.summary(comparison)),
-        _table("folds", tables.folds(comparison), _of_folds(comparison, plan)),
-        _table("assumptions", tables.assumptions(comparison.assumptions), _of_assumptions(comparison, plan)),
-        _table("graph breaks", tables.graph_breaks(comparison), _of_breaks(comparison, plan)),
-        _table("guards", tables.guards(comparison)),
+        table_of("summary", tables.summary(comparison)),
+        table_of("folds", tables.folds(comparison), _of_folds(comparison, plan)),
+        table_of("assumptions", tables.assumptions(comparison.assumptions), _of_assumptions(comparison, plan)),
+        table_of("graph breaks", tables.graph_breaks(comparison), _of_breaks(comparison, plan)),
+        table_of("guards", tables.guards(comparison)),
     ]
-    return found + [_table(name, frame) for name, frame in extra.items()]
+    more = dict(extra)
+    if comparison.timings and "timings" not in more:
+        from .timings import Record, timings
+
+        more["timings"] = timings(comparison.timings, Record())
+    return found + [table_of(name, frame) for name, frame in more.items()]
 
 
-def _table(name: str, frame: pd.DataFrame, nodes: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+def table_of(name: str, frame: pd.DataFrame, nodes: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+    """A DataFrame as a tab has it; ``nodes``: for each row the ids of the nodes that it is about."""
+    if frame.index.nlevels > 1:
+        frame = frame.reset_index()
     named = frame.index.name is not None
     columns = [*([frame.index.name] if named else []), *frame.columns]
     unknown = "unknown" if "holds" in columns else ""

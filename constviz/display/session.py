@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..model import Comparison
 from ..naming import goes_by, marks_in_words
 from .opening import Opening
-from .payload import payload, picture_name, plain, stages, weight
+from .payload import payload, picture_name, plain, stages, table_of, weight
 from .scene import Plan
 from .searching import find
 from .stage import Stage, UnknownNodeError
@@ -92,6 +92,15 @@ class Session:
         self.selected = ""
         self.status: dict[str, Any] = _status()
         self._stage, self.view, self.data = self._shown(comparison, self._stages, first)
+
+    def add_table(self, name: str, frame: pd.DataFrame) -> None:
+        """Show one more table, or another in its place."""
+        with self._lock:
+            self._extra = {**(self._extra or {}), name: frame}
+            if self.comparison is self._first:
+                others = [table for table in self.data["tables"] if table["name"] != name]
+                self.data = {**self.data, "tables": [*others, table_of(name, frame)]}
+                self._publish({"data": self.data})
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message; ``{"error": text}`` if there is none."""
@@ -179,7 +188,8 @@ class Session:
         view = self._drawn(stage, stage.opening)
         room = STATE - weight(view)
         can_fold = self._refold is not None
-        data = payload(comparison, stage.plan, stage=name, can_fold=can_fold, extra=self._extra, room=room)
+        extra = self._extra if comparison is self._first else None  # they are of the report's own marks
+        data = payload(comparison, stage.plan, stage=name, can_fold=can_fold, extra=extra, room=room)
         data["what_if"] = self._what_if(comparison)
         data["picture"] = self._picture  # which stands in the notebook whatever is captured again
         known[name] = stage

@@ -83,6 +83,10 @@ class DiagramWidget(anywidget.AnyWidget):
         """What is shown: another one than at first if marks were ticked or unticked."""
         return self._session.comparison
 
+    def add_table(self, name: str, frame: pd.DataFrame) -> None:
+        """Show one more table, or another in its place."""
+        self._session.add_table(name, frame)
+
     def _publish(self, traits: dict[str, Any]) -> None:
         with self._turn, self.hold_sync():
             for name, value in traits.items():

@@ -22,11 +22,13 @@ from .statistics import Samples, estimate
 __all__ = ["Contender", "Run", "interleave", "settle"]
 
 _FEWEST, _FIRST_CHECK = 3, 200
-_LEAST = 0.4
+_LEAST = 0.25
 """Part of the budget that is always spent: slow drifts of the machine do not show in a short run's interval."""
 _TOO_OFTEN = 20
 """Blocks in a row in which a contender was compiled anew, before it is left out."""
 _SWEEP_S = 0.5
+_HELD, _LARGEST = 8, 40_000
+"""Pieces of memory held at a time, and their largest size in bytes: see :class:`_Shaken`."""
 
 
 @dataclass
@@ -133,6 +135,7 @@ def _rounds(
 ) -> str:
     begin = time.perf_counter()
     shuffled = random.Random(run.seed)
+    shaken = _Shaken(run.seed)
     alive = [c for c in contenders if _calibrated(run, c, clock)]
     in_a_row: dict[str, int] = {}
     next_check = _FIRST_CHECK
@@ -165,6 +168,7 @@ def _rounds(
         if spent >= budget_s and (len(rows) >= fewest or sum(run.discarded.values()) > _TOO_OFTEN):
             return "budget"
         collect()
+        shaken.move()
         if len(rows) >= next_check and spent >= _LEAST * budget_s:
             next_check = int(len(rows) * 1.3)
             _fill(run, rows)
@@ -172,6 +176,23 @@ def _rounds(
             if all(_is_precise(run, name, baseline, precision) for name in others):
                 return "precise"
     return "budget"
+
+
+class _Shaken:
+    """Moves what is allocated later, from round to round.
+
+    Where memory lies makes a function faster or slower (Mytkowicz et al. 2009).  One place for a whole run is an error
+    that its interval knows nothing of; many places are noise that it does know of.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._held: list[bytearray] = []
+
+    def move(self) -> None:
+        self._held.append(bytearray(self._random.randrange(1, _LARGEST)))
+        if len(self._held) > _HELD:
+            self._held.pop(self._random.randrange(_HELD))
 
 
 class RecompilesError(RuntimeError):
