@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -13,11 +14,12 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from .display.html import FRAME
+
 HERE = Path(__file__).parent
 # the first lies in an installed package, the second in a checkout
 PLACES = (HERE / "quickstart.ipynb", HERE.parent / "notebooks" / "01_quickstart.ipynb")
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -84,7 +86,7 @@ def execute(notebook: Any) -> None:
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
+            return KernelSpec(resource_dir=RESOURCES, env={"CONSTVIZ_DISPLAY": "page"}, **get_kernel_dict())
 
     kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
     options = {"timeout": 600, "store_widget_state": False, "record_timing": False}
@@ -92,12 +94,16 @@ def execute(notebook: Any) -> None:
 
 
 def as_html(notebook: Any) -> str:
-    """The notebook as a page of its own, without the scripts that nbconvert would fetch from elsewhere."""
+    """The notebook as a page of its own, without the scripts that nbconvert would fetch from elsewhere.
+
+    Each report is a diagram to work in; a browser without scripts shows its picture in place of that.
+    """
     from nbconvert import HTMLExporter
 
-    for cell in notebook.cells:  # each report has a static picture too, which needs no script from a network
-        if "outputs" in cell:
-            cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
+    for cell in notebook.cells:
+        for output, following in itertools.pairwise(cell.get("outputs", [])):
+            if str(following.get("data", {}).get("text/html", "")).startswith(FRAME):  # the diagram of this picture
+                output["data"]["text/html"] = f"<noscript>{output['data']['text/html']}</noscript>"
     notebook.metadata["title"] = "constviz quickstart"
     notebook.metadata.pop("widgets", None)  # else the page would ask for the widgets' scripts
     nowhere = "data:text/javascript,"

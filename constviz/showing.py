@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .display.html import as_frame
 from .display.layout import LayoutError
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _recent: collections.deque[FoldReport] = collections.deque(maxlen=_KEPT)
 INSTALL = "python -m pip install anywidget ipywidgets"
 
 VARIABLE = "CONSTVIZ_DISPLAY"
-"""Environment variable: ``static`` for pictures alone, in notebooks that are to be published."""
+"""Environment variable: ``static`` for pictures alone, in notebooks that are to be published; ``page`` for diagrams
+that need no kernel, in notebooks that are to be turned into a page."""
 
 BUDGET = "CONSTVIZ_BUDGET_S"
 """Environment variable: seconds of timing under a ``%%constfold`` cell, in place of 2; 0 for none."""
@@ -49,12 +51,19 @@ def show(report: FoldReport) -> None:
 
     In a kernel that makes two outputs.  The first is static, and is all that there is on GitHub, in a page made by
     nbconvert, or in a notebook opened without its kernel: a front end that prefers the widget would show an error in
-    place of the other kinds in one bundle.  The second is the widget, which hides the first while it lives.
+    place of the other kinds in one bundle.  The second is the widget, which hides the first while it lives; or the
+    report's whole page, in a frame.
     """
     from IPython.display import display
 
-    display(report._repr_mimebundle_(), raw=True)
+    bundle = report._repr_mimebundle_()
+    display(bundle, raw=True)
     if not has_front_end():
+        return
+    if os.environ.get(VARIABLE) == "page":
+        if "text/html" in bundle:  # else it cannot be drawn
+            title = f"diagram of {report.comparison.function}"
+            display({"text/html": as_frame(report._page(), title), "text/plain": title}, raw=True)
         return
     try:
         widget = report.widget

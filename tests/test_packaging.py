@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 import zipfile
+from html import unescape
 from pathlib import Path
 
 import pytest
+from labs import CHROMIUM, FLAGS, leaves_the_machine
 
 import constviz
 from constviz import __main__ as command
@@ -88,6 +90,34 @@ class TestCommand:
         assert html.count("data:image/svg+xml;base64,") >= 5  # one picture a report
         assert not re.findall(r"""<(?:script|img|link|iframe)[^>]*(?:src|href)=["']https?:""", html)
         assert "CellExecutionError" not in html
+        pages = [unescape(page) for page in re.findall(r'<iframe class="constviz-page"[^>]* srcdoc="([^"]*)"', html)]
+        assert len(pages) == html.count('<noscript><img alt="constviz diagram') >= 5
+        for page in pages:  # each whole by itself, and closed to the network
+            assert "default-src 'none'" in page and 'id="constviz-data"' in page
+            assert not re.findall(r"""<(?:script|img|link|iframe)[^>]*(?:src|href)=["']https?:""", page)
+        self._is_shown(tmp_path / "constviz-quickstart.html", len(pages))
+
+    def _is_shown(self, page: Path, count: int) -> None:
+        """In a browser without a network every diagram can be searched, and tells of its nodes."""
+        sync_api = pytest.importorskip("playwright.sync_api")
+        if CHROMIUM is None:
+            return
+        with sync_api.sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            view = browser.new_page()
+            asked: list[str] = []
+            view.on("request", lambda request: asked.append(request.url))
+            view.goto(page.as_uri())
+            frames = view.locator("iframe.constviz-page")
+            assert frames.count() == count
+            for k in range(count):
+                frames.nth(k).scroll_into_view_if_needed()  # what is out of sight stands still
+                inside = frames.nth(k).content_frame
+                inside.locator(".constviz input[type=search]").fill("output")
+                inside.locator(".constviz input[type=search]").press("Enter")
+                inside.locator(".constviz .cv-details", has_text="output").wait_for()
+            assert not [url for url in asked if leaves_the_machine(url)]
+            browser.close()
 
     def test_missing_parts_are_named_with_the_line_that_installs_them(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import html
 
-__all__ = ["as_html"]
+__all__ = ["FRAME", "as_frame", "as_html"]
+
+FRAME = '<iframe class="constviz-page"'
+"""How the HTML of :func:`as_frame` begins."""
 
 _PRE = '<pre style="font-family:monospace">'
 """Some pages, nbconvert's among them, set a proportional font for all output."""
@@ -19,3 +22,14 @@ def as_html(svg: str, text: str, name: str = "diagram") -> str:
     """
     data = base64.b64encode(svg.encode("utf-8", "replace")).decode()
     return f'<img alt="{html.escape(name)}" src="data:image/svg+xml;base64,{data}"/>{_PRE}{html.escape(text)}</pre>'
+
+
+def as_frame(page: str, title: str) -> str:
+    """A whole page inside of another: it keeps its own rules on scripts, and reaches nothing around it.
+
+    >>> as_frame("<p>", "f")[-30:]
+    '" srcdoc="&lt;p&gt;"></iframe>'
+    """
+    look = "width: 100%; height: 820px; border: 1px solid #cccccc"
+    allowed = f'sandbox="allow-scripts allow-downloads" style="{look}"'
+    return f'{FRAME} title="{html.escape(title)}" {allowed} srcdoc="{html.escape(page)}"></iframe>'
