@@ -91,7 +91,7 @@ class _Stage:
         self._is_slow = False
         self._device = _device_of([*self._shared, *tensors_in([list(program.args), program.kwargs])])
         self._clock: Clock = clock_for(self._device, settings.flush_l2)
-        self._parts: dict[str, tuple[float | None, float, float]] = {}
+        self._parts: dict[str, tuple[Estimate | None, float, float]] = {}
         self.entries: list[_Entry] = []
 
     def run(self, others: list[Alternative]) -> Run:
@@ -233,7 +233,7 @@ class _Stage:
             host_us=float(np.median(run.host_us[entry.name])),
             kernels=entry.kernels,
             peak_bytes=entry.peak_bytes,
-            guards_us=guards,
+            **(_interval("guards_us", "guards_low_us", "guards_high_us", guards) if guards else {}),
             graphs_us=graphs,
             python_us=python,
         )

@@ -13,7 +13,7 @@ __all__ = [
 ]  # fmt: skip
 
 LEAD = "lead"
-"""The ``guard`` of an assumption that was found in bytecode and is neither proved nor watched."""
+"""The ``guard`` of an assumption found in bytecode: neither proved nor watched."""
 
 Dim = int | str
 """One dimension of a shape: a number, or the name of a symbol (``s0``)."""
@@ -312,21 +312,21 @@ class Timing:
     speedup_low: float | None = None
     speedup_high: float | None = None
     host_us: float | None = None
-    """Until the host is free again.  On a CPU that is all of it."""
+    """Until the host is free again: on a CPU, all of it."""
     kernels: int | None = None
     """Kernels that a call launches on an accelerator; on a CPU those that Inductor generated."""
     peak_bytes: int | None = None
     """What the allocator of the accelerator gave out at most during a call, beyond what was there."""
     compile_s: float | None = None
-    result: str = ""
-    """``faster``, ``slower`` or ``no difference``; ``not equal`` and ``failed`` if there is nothing to compare."""
+    result: str = ""  # faster, slower, no difference; not equal, failed
     note: str = ""
     guards_us: float | None = None
     """Evaluating guards: the difference to calls in which Dynamo skips them."""
+    guards_low_us: float | None = None
+    guards_high_us: float | None = None
     graphs_us: float | None = None
-    """Inside of compiled graphs."""
     python_us: float | None = None
-    """The rest: calling conventions, and the Python between graphs."""
+    """The rest: neither guards nor inside of compiled graphs."""
 
 
 @dataclass(frozen=True)

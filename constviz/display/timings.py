@@ -21,7 +21,7 @@ COLUMNS = (
     "device", "median_us", "low_us", "high_us", "speedup", "speedup_low", "speedup_high", "host_us", "kernels",
     "peak_bytes", "compile_s", "result", "note",
 )  # fmt: skip
-_PARTS = ("guards_us", "graphs_us", "python_us")
+_PARTS = ("guards_us", "guards_low_us", "guards_high_us", "graphs_us", "python_us")
 _WHOLE = {"kernels": "Int64", "peak_bytes": "Int64"}
 _TEXT = ("device", "result", "note")
 
@@ -73,9 +73,10 @@ class Timings(pd.DataFrame):
     def parts(self) -> pd.DataFrame:
         """Where the time of the host goes, in microseconds a call.
 
-        ``guards_us``: the difference to calls in which Dynamo skips them (``skip_guard_eval_unsafe``).  ``graphs_us``:
-        by a clock inside of the call, around each compiled graph; on an accelerator that is launching its kernels.
-        ``python_us``: what is left, such as calling conventions and the Python between two graphs.
+        ``guards_us``: the difference to calls in which Dynamo skips them (``skip_guard_eval_unsafe``), with its
+        interval; beside long calls a short time is lost in their noise.  ``graphs_us``: by a clock inside of the call,
+        around each compiled graph; on an accelerator that is launching its kernels.  ``python_us``: what is left, such
+        as calling conventions and the Python between two graphs.
         """
         rows = [[getattr(row, name) for name in _PARTS] for row in self._rows]
         return pd.DataFrame(rows, index=self.index, columns=list(_PARTS), dtype="float64")
@@ -168,7 +169,7 @@ def _shown(rows: Sequence[Timing]) -> pd.DataFrame:
             "kernels": ["" if row.kernels is None else str(row.kernels) for row in rows],
             "peak, MB": ["" if row.peak_bytes is None else _short(row.peak_bytes / 1e6) for row in rows],
             "compile, s": ["" if row.compile_s is None else _short(row.compile_s) for row in rows],
-            "guards, µs": ["" if row.guards_us is None else _short(row.guards_us) for row in rows],
+            "guards, µs": [_between(row.guards_low_us, row.guards_high_us) for row in rows],
             "result": ["baseline" if row.variant == "before" and row.speedup == 1.0 else row.result for row in rows],
             "note": [middle(clean(row.note), 200) for row in rows],
         }

@@ -15,6 +15,7 @@ import numpy as np
 
 from .clocks import Clock
 from .rounds import Contender, interleave
+from .statistics import Estimate, estimate
 
 __all__ = ["parts_of"]
 
@@ -29,7 +30,7 @@ def parts_of(
     without_guards: Context | None,
     clocked: Callable[[list[float]], contextlib.AbstractContextManager[Any]],
     budget_s: float,
-) -> tuple[float | None, float, float]:
+) -> tuple[Estimate | None, float, float]:
     """Microseconds a call in guards, in compiled graphs, and in the Python around them.
 
     Args:
@@ -38,10 +39,10 @@ def parts_of(
     """
     guards = None if without_guards is None else _guards(contender, clock, without_guards, budget_s / 2)
     inside, whole = _graphs(contender, clock, calls, clocked, budget_s / 2)
-    return guards, inside, max(0.0, whole - inside - (guards or 0.0))
+    return guards, inside, max(0.0, whole - inside - (max(0.0, guards.median) if guards else 0.0))
 
 
-def _guards(contender: Contender, clock: Clock, without_guards: Context, budget_s: float) -> float:
+def _guards(contender: Contender, clock: Clock, without_guards: Context, budget_s: float) -> Estimate:
     @contextlib.contextmanager
     def around() -> Any:
         with contender.around(), without_guards():
@@ -54,7 +55,7 @@ def _guards(contender: Contender, clock: Clock, without_guards: Context, budget_
         raise KeyboardInterrupt
     if run.errors:
         raise next(iter(run.errors.values()))
-    return max(0.0, float(np.median(run.host_us["with"] - run.host_us["without"])))
+    return estimate(run.host_us["with"] - run.host_us["without"])
 
 
 def _graphs(
