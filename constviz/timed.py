@@ -62,7 +62,7 @@ class _Progress:
 
 
 def _displayed_label(text: str) -> Any:
-    """A line that can be changed; ``text`` stands for it where there are no widgets, and to whoever compares outputs."""
+    """A line that can be changed.  Where there are no widgets, and for who compares outputs, ``text`` stands for it."""
     from IPython.display import display
     from ipywidgets import Label
 
