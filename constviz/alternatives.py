@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,14 +68,15 @@ def _alternative(name: str, fn: Any, args: Any, options: CompileOptions) -> Alte
     parts = compiled_parts(fn)
     if parts is not None:
         return Alternative(name, parts[0], own, parts[1])
-    is_python = isinstance(fn, torch.nn.Module) or hasattr(getattr(fn, "__func__", fn), "__code__")
+    function = fn.func if isinstance(fn, functools.partial) else fn
+    is_python = isinstance(function, torch.nn.Module) or hasattr(getattr(function, "__func__", function), "__code__")
     return Alternative(name, fn, own, options if is_python else None)
 
 
 def _name_of(fn: Any) -> str:
     if isinstance(fn, torch.nn.Module):
         return type(fn).__name__
-    name = function_name(fn)
+    name = function_name(fn.func if isinstance(fn, functools.partial) else fn)
     return "lambda" if name.endswith("<lambda>") else name
 
 

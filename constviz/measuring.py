@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,14 @@ class Settings:
     precision: float = 0.005
     flush_l2: bool = False
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("budget_s", 0.0), ("precision", 0.0), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+            if not least <= value < math.inf:  # nor is a NaN
+                raise ValueError(f"{name} must be finite and at least {least}, not {value}")
 
 
 @dataclass

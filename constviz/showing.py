@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import math
 import os
 import signal
 import threading
@@ -91,11 +92,15 @@ def show_timings(report: FoldReport, against: dict[str, Any]) -> None:
 
 
 def _budget_s() -> float:
+    told = os.environ.get(BUDGET, "")
     try:
-        return float(os.environ.get(BUDGET, "") or 2.0)
+        budget_s = float(told or 2.0)
     except ValueError:
-        print(f"constviz: {BUDGET} is no number of seconds: {os.environ[BUDGET]!r}; it takes 2")
-        return 2.0
+        budget_s = math.nan
+    if math.isfinite(budget_s):
+        return budget_s
+    print(f"constviz: {BUDGET} is no number of seconds: {told!r}; it takes 2")
+    return 2.0
 
 
 def make_widget(report: FoldReport) -> DiagramWidget:

@@ -48,6 +48,17 @@ def test_what_if_asks_tells_and_can_be_cancelled(shown, small):
     assert shown.note() == "it <broke>"
 
 
+def test_a_diagram_that_is_not_the_report_s_says_so_as_long_as_it_stands(shown, small):
+    data, view = small
+    marks = [{"name": name, "place": "cell:1", "selected": True} for name in ("f", "g")]
+    shown.open({**data, "marks": marks}, view, "{ fold: () => ({ done: true }) }")
+    assert not shown.find(".cv-other").is_visible()
+    shown("model.set('data', { ...model.get('data'), what_if: 'without g' })")
+    shown("model.set('status', { busy: false, text: '', error: '' })")
+    other = shown.find(".cv-other")
+    assert other.is_visible() and "report.shown" in other.inner_text() and other.get_attribute("title") == "without g"
+
+
 @pytest.mark.parametrize("width", [600, 1200])
 def test_many_marks_with_long_names_leave_the_panes_where_they_are(shown, small, width):
     data, view = small

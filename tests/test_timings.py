@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 
@@ -228,6 +229,26 @@ def test_alternatives_in_all_their_forms():
     assert pd.isna(found.loc["traced", "compile_s"]) and found.loc["compiled", "compile_s"] > 0
     with pytest.raises(TypeError, match="against takes functions"):
         timed(f, against=["unmarked"])
+
+
+def test_a_partial_is_compiled_as_its_function_is():
+    found = timed(f, against=functools.partial(lambda x, t: torch.relu(x) * t, t=table()))
+    assert found.index[-1] == "lambda" and found.loc["lambda", "compile_s"] > 0
+    assert found.loc["lambda", "result"] not in ("failed", "not equal")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"budget_s": -1.0}, "budget_s must be finite and at least 0"),
+        ({"budget_s": float("nan")}, "budget_s must be finite"),
+        ({"precision": "fine"}, "precision must be a number, not str"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_options_that_are_none(options, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        report_of(f).timings(**options)
 
 
 def test_a_user_s_compiled_code_is_not_touched():

@@ -6,14 +6,18 @@ function createMarks(change, cancel) {
   const option = make("code", { class: "cv-option" });
   const stop = makeButton("Cancel", "stop this capture", cancel, { class: "cv-cancel", hidden: true });
   const element = make("div", { class: "cv-row cv-marks", role: "group", "aria-label": "what if: which marks to fold" });
-  element.append(make("b", { text: "what if" }), boxes, option, stop);
+  const other = make("span", { class: "cv-quiet cv-other", hidden: true });
+  element.append(make("b", { text: "what if" }), boxes, other, option, stop);
   let inputs = [];
 
   const ticked = () => inputs.filter(({ input }) => input.checked).map(({ mark }) => mark.choose);
   const showOption = () => {
     option.textContent = option.title = visible(optionText(ticked(), inputs.length));
   };
-  const set = ({ marks, can_fold: canFold }, why) => {
+  const set = ({ marks, can_fold: canFold, what_if: whatIf = "" }, why) => {
+    other.hidden = !whatIf;
+    other.textContent = whatIf && "not the report, but report.shown";
+    other.title = visible(whatIf);
     element.hidden = marks.length === 0;
     inputs = byName(marks).map((mark) => {
       const changed = () => {
