@@ -49,12 +49,13 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("budget_s", 0.0), ("precision", 0.0), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
+        for name in ("budget_s", "precision", "seed"):
+            value: Any = getattr(self, name)
+            needed = "__index__" if name == "seed" else "__float__"
+            if isinstance(value, bool) or not hasattr(value, needed):
                 raise TypeError(f"{name} must be a number, not {type(value).__name__}")
-            if not least <= value < math.inf:  # nor is a NaN
-                raise ValueError(f"{name} must be finite and at least {least}, not {value}")
+            if not 0 <= float(value) < math.inf:  # nor is a NaN
+                raise ValueError(f"{name} must be finite and at least 0, not {value}")
 
 
 @dataclass
@@ -120,7 +121,7 @@ class _Stage:
         baseline = "before" if any(c.name == "before" for c in ready) else "eager"
         budget = self._settings.budget_s
         limits = {"budget_s": budget * _FOR_ROUNDS, "precision": self._settings.precision}
-        run = interleave(ready, self._clock, baseline, seed=self._settings.seed, **limits)
+        run = interleave(ready, self._clock, baseline, seed=int(self._settings.seed), **limits)
         if run.stopped != "interrupted" and not self._is_slow:
             with contextlib.suppress(KeyboardInterrupt):
                 self._look_inside(run, budget * (1 - _FOR_ROUNDS))
@@ -235,7 +236,7 @@ class _Stage:
         samples = run.device_us.get(entry.name)
         if samples is None or not len(samples):
             return replace(row, note="; ".join([*entry.notes, f"not timed: {run.stopped or 'nothing was measured'}"]))
-        seed = self._settings.seed
+        seed = int(self._settings.seed)
         own = estimate(samples, seed)
         guards, graphs, python = self._parts.get(entry.name, (None, None, None))
         row = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -25,14 +26,16 @@ def programs_of(program: Program, sizes: Sizes | None) -> dict[str, Program]:
 
     Raises:
         TypeError: neither a number nor a tuple.
-        ValueError: a length below 1, or no tensor to bring to a length.
+        ValueError: none at all, a length below 1, or no tensor to bring to a length.
     """
     if sizes is None:
         return {"": program}
+    if not isinstance(sizes, Iterable) or isinstance(sizes, (str, torch.Tensor)):
+        raise TypeError(f"sizes must hold lengths, or tuples of arguments, not be {type(sizes).__name__}: sizes=[64]")
     found: dict[str, Program] = {}
     for size in sizes:
-        if isinstance(size, int) and not isinstance(size, bool):
-            name, args, kwargs = f"n={size}", *_brought_to(size, program)
+        if hasattr(size, "__index__") and not isinstance(size, (bool, torch.Tensor)):
+            name, args, kwargs = f"n={size}", *_brought_to(operator.index(size), program)
         elif isinstance(size, (tuple, list)):
             name, args, kwargs = _shapes(size), tuple(size), {}
         else:
@@ -42,6 +45,8 @@ def programs_of(program: Program, sizes: Sizes | None) -> dict[str, Program]:
         while unique in found:
             unique, number = f"{name} ({number})", number + 1
         found[unique] = replace(program, args=args, kwargs=kwargs)
+    if not found:
+        raise ValueError("sizes is empty: there is nothing to time")
     return found
 
 

@@ -178,6 +178,13 @@ def test_forward_and_backward():
     assert set(nothing["result"]) == {"failed"} and "requires a gradient" in nothing.loc["eager", "note"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_input_that_is_no_leaf():
+    x = torch.ones(8, 64, requires_grad=True) * 2
+    found = timed(lambda x: x * table(), x, backward=True)
+    assert found.loc["after", "median_us"] > 0 and x.requires_grad
+
+
 def test_a_slow_function_is_timed_once():
     def slow(x):
         time.sleep(0.3)
@@ -244,6 +251,7 @@ def test_a_partial_is_compiled_as_its_function_is():
         ({"budget_s": float("nan")}, "budget_s must be finite"),
         ({"precision": "fine"}, "precision must be a number, not str"),
         ({"seed": -1}, "seed must be"),
+        ({"seed": 1.5}, "seed must be a number, not float"),
     ],
 )
 def test_options_that_are_none(options, says):
@@ -276,7 +284,7 @@ def test_a_sweep_has_a_block_of_rows_for_each_size():
     assert [label.get_text() for label in axes.get_xticklabels()] == ["n=2", "3×64"]
 
 
-@pytest.mark.parametrize(("sizes", "says"), [(["a"], "lengths"), ([0], "at least 1")])
+@pytest.mark.parametrize(("sizes", "says"), [(["a"], "lengths"), ([0], "at least 1"), (5, "lengths"), ([], "empty")])
 def test_sizes_that_are_none(sizes, says):
     with pytest.raises((TypeError, ValueError), match=says):
         timed(f, sizes=sizes)

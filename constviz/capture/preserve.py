@@ -75,7 +75,7 @@ class Snapshot:
         for undo in self._undo:
             undo()
         for tensor, content, grad, grad_content in self._tensors:
-            if tensor.grad is not grad:
+            if tensor.is_leaf and tensor.grad is not grad:
                 tensor.grad = grad
             if grad is not None and grad_content is not None:
                 put_back(grad, grad_content)
