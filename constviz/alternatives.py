@@ -51,14 +51,14 @@ def alternatives(against: Against | None, options: CompileOptions) -> list[Alter
     for name, value in named:
         fn, args = value if _has_own_arguments(value) else (value, None)
         if not callable(fn):
-            raise TypeError(f"against takes functions, or (function, args), not {type(fn).__name__}")
+            raise TypeError(f"against takes functions, or (function, (x,)), not {type(fn).__name__}")
         taken = {*_RESERVED, *(other.name for other in found)}
         found.append(_alternative(_free(name or _name_of(fn), taken), fn, args, options))
     return found
 
 
 def _has_own_arguments(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and callable(value[0]) and isinstance(value[1], (tuple, list))
+    return isinstance(value, tuple) and len(value) == 2 and callable(value[0]) and isinstance(value[1], tuple)
 
 
 def _alternative(name: str, fn: Any, args: Any, options: CompileOptions) -> Alternative:

@@ -144,14 +144,17 @@ class ConstvizMagics(Magics):
     def _time(self, report: FoldReport, options: Namespace) -> None:
         from .showing import show_timings
 
-        against = {name: self._shell.user_ns.get(name) for name in options.against or ()}
+        against = {name: _named(self._shell.user_ns, name) for name in options.against or ()}
         for name in [name for name, fn in against.items() if not callable(fn)]:
             _tell(f"--against: there is no function {name}")
             del against[name]
         if options.no_probe:
             _tell("not timed, since --no-probe says that functions must not be called again; report.timings() does it")
         elif report.program is not None:
-            show_timings(report, against)
+            try:
+                show_timings(report, against)
+            except KeyboardInterrupt:  # the report is there all the same
+                _tell("the timing was interrupted")
 
     def _save(self, report: FoldReport, path: str, number: int) -> None:
         stem, dot, suffix = path.rpartition(".")
@@ -270,6 +273,15 @@ def _tell(text: str) -> None:
 
 def _names(text: str | None) -> list[str] | None:
     return [name for part in text.split(",") if (name := part.strip())] if text is not None else None
+
+
+def _named(namespace: dict[str, Any], name: str) -> Any:
+    """What a dotted name stands for; None if there is no such thing."""
+    first, *others = name.split(".")
+    found = namespace.get(first)
+    for attribute in others:
+        found = getattr(found, attribute, None)
+    return found
 
 
 def _unquoted(word: str) -> str:

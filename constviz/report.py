@@ -205,7 +205,7 @@ class FoldReport:
         from .display.timings import Record, timings
 
         if self._program is None:
-            if not self._comparison.timings:
+            if not self._comparison.timings or against is not None or sizes is not None or backward:
                 raise RuntimeError("a loaded report has no program to time; make it anew with constviz.compare")
             return timings(self._comparison.timings, Record(self._comparison.function))
         from .timed import time_program

@@ -89,6 +89,24 @@ def test_the_interval_holds_the_median_as_often_as_it_says(alike):
     assert held >= (180 if not alike else 172)
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 7, 8, 12, 25, 39])
+def test_few_samples_have_wide_intervals(count):
+    random = np.random.default_rng(2)
+    found = [estimate(np.exp(0.1 * random.standard_normal(count))) for _ in range(1000)]
+    held = sum(e.low <= 1.0 <= e.high for e in found)
+    assert held >= 950  # of 1000
+
+
+def test_by_hand_seven_samples_and_eight():
+    seven = estimate(np.arange(1.0, 8.0))
+    # mean and median 4, standard deviation sqrt(28 / 6), t of 6 degrees at 98.5%: 2.829
+    assert (seven.low, seven.high) == pytest.approx(
+        (4 - 2.829 * (28 / 6) ** 0.5 / 7**0.5, 4 + 2.829 * (28 / 6 / 7) ** 0.5)
+    )
+    # 2 / 2**8 is less than 3 in 100, and with the next one it is more: the ends of the sample
+    assert (estimate(np.arange(1.0, 9.0)).low, estimate(np.arange(1.0, 9.0)).high) == (1.0, 8.0)
+
+
 def test_a_single_sample_has_no_interval():
     assert estimate(np.array([2.0])).high == float("inf")
     assert np.isnan(estimate(np.array([])).median)

@@ -4,46 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-import time
 
 import pandas as pd
 import pytest
 import torch
-from programs import mark
+from races import X, f, other, report_of, table, timed, unmarked
 
 import constviz
 from constviz.display.timings import COLUMNS
 
 pytest_plugins = ["shell.loaded"]
-
-X = torch.ones(8, 64)
-TABLE = torch.linspace(0, 1, 64)
-STEPS = {"n": 0}
-
-
-@mark
-def table():
-    return TABLE.cos().sin().cos().sin().cos().sin().cos().sin()
-
-
-def f(x):
-    return torch.relu(x) * table()
-
-
-def unmarked(x):
-    return torch.relu(x) * TABLE.cos().sin().cos().sin().cos().sin().cos().sin()
-
-
-def other(x):
-    return torch.relu(x) * 7.0
-
-
-def report_of(fn, *args, **options):
-    return constviz.compare(fn, args=args or (X,), **{"backend": "eager", **options})
-
-
-def timed(fn, *args, against=None, budget_s=0.1, **options):
-    return report_of(fn, *args).timings(against, budget_s=budget_s, **options)
 
 
 @pytest.fixture(scope="module")
@@ -116,110 +86,11 @@ def test_saved_and_loaded(tmp_path):
     report.save(tmp_path / "r.json")
     loaded = constviz.load(tmp_path / "r.json").timings()
     pd.testing.assert_frame_equal(pd.DataFrame(loaded), pd.DataFrame(taken))
+    with pytest.raises(RuntimeError, match="no program to time"):
+        constviz.load(tmp_path / "r.json").timings(against=unmarked)
     report_of(f).save(tmp_path / "none.json")
     with pytest.raises(RuntimeError, match="no program to time"):
         constviz.load(tmp_path / "none.json").timings()
-
-
-# -- programs that make it hard -------------------------------------------------------------------------------------
-
-
-def test_one_that_raises_has_a_row_that_says_so():
-    def broken(x):
-        raise ValueError("no such luck")
-
-    found = timed(f, against=broken)
-    assert found.loc["broken", "result"] == "failed"
-    assert found.loc["broken", "note"] == "ValueError: no such luck"
-    assert found.loc["after", "speedup"] > 0
-
-
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        (lambda x: x.mul_(1.0).add_(1.0), "writes into its inputs"),
-        (lambda x: x * float("nan"), "gives NaN"),
-        (lambda x: None, "returns nothing"),
-        (lambda x: x + time.perf_counter_ns() % 1000, "not deterministic"),
-        (lambda x: x * torch.rand(8, 64), None),
-    ],
-    ids=["in place", "nan", "nothing", "clock", "random"],
-)
-def test_what_a_reader_should_know_is_in_the_note(body, says):
-    x, state = torch.ones(8, 64), torch.get_rng_state()
-    found = timed(body, x)
-    note = found.loc["eager", "note"]
-    assert says in note if says else note == ""
-    assert found.loc["eager", "median_us"] > 0
-    assert torch.equal(x, torch.ones(8, 64)) and torch.equal(state, torch.get_rng_state())
-
-
-def test_a_module_in_training_is_as_it_was():
-    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.BatchNorm1d(64), torch.nn.Dropout(0.5))
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    found = timed(model)
-    assert "changes state" in found.loc["before", "note"]
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-    assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_forward_and_backward():
-    layer = torch.nn.Linear(64, 64)
-
-    def loss(x):
-        return (layer(x) * table()).sum()
-
-    report = report_of(loss, backend="aot_eager")
-    forward, both = report.timings(budget_s=0.2), report.timings(budget_s=0.2, backward=True)
-    assert both.loc["eager", "median_us"] > 1.3 * forward.loc["eager", "median_us"]
-    assert "forward only" in forward.loc["eager", "note"] and both.loc["eager", "note"] == ""
-    assert layer.weight.grad is None
-    nothing = timed(f, backward=True)
-    assert set(nothing["result"]) == {"failed"} and "requires a gradient" in nothing.loc["eager", "note"]
-
-
-@pytest.mark.filterwarnings("error")
-def test_an_input_that_is_no_leaf():
-    x = torch.ones(8, 64, requires_grad=True) * 2
-    found = timed(lambda x: x * table(), x, backward=True)
-    assert found.loc["after", "median_us"] > 0 and x.requires_grad
-
-
-def test_a_slow_function_is_timed_once():
-    def slow(x):
-        time.sleep(0.3)
-        return x * 2
-
-    begin = time.perf_counter()
-    found = timed(torch.compiler.disable(slow), budget_s=0.1)
-    assert time.perf_counter() - begin < 5  # a check and a round for each of three, 0.3 s each
-    assert found.loc["after", "median_us"] == pytest.approx(300_000, rel=0.2)
-    assert found.loc["after", "result"] == "no difference" and "timed once" in found.loc["after", "note"]
-
-
-def test_an_interrupt_gives_what_there_is():
-    class Tired:
-        calls = 0
-
-        def __call__(self, x):
-            Tired.calls += 1
-            if Tired.calls > 2000:
-                raise KeyboardInterrupt
-            return f(x)
-
-    found = timed(f, against={"tired": Tired()}, budget_s=5.0)
-    assert found.record.runs[""].stopped == "interrupted"
-    assert found.loc["after", "median_us"] > 0 and "interrupted" in found.loc["after", "note"]
-
-
-def test_a_program_that_is_compiled_again_and_again():
-    def counts(x):
-        STEPS["n"] += 1
-        return x + STEPS["n"]
-
-    found = timed(counts, budget_s=0.2)
-    assert "compiled" in found.loc["before", "note"] or found.loc["before", "result"] == "failed"
-    assert STEPS == {"n": 0}
 
 
 # -- alternatives and sizes -----------------------------------------------------------------------------------------
@@ -233,7 +104,10 @@ def test_alternatives_in_all_their_forms():
     found = timed(f, against={"compiled": compiled, "passed in": takes_more, "traced": traced, "before": unmarked})
     assert found.index.tolist()[3:] == ["compiled", "passed in", "traced", "before 2"]
     assert not set(found["result"]) & {"failed", "not equal"}
+    assert "not compiled" in found.loc["traced", "note"]
     assert pd.isna(found.loc["traced", "compile_s"]) and found.loc["compiled", "compile_s"] > 0
+    with pytest.raises(TypeError, match="against takes functions"):
+        timed(f, against={"a": (unmarked, X)})
     with pytest.raises(TypeError, match="against takes functions"):
         timed(f, against=["unmarked"])
 

@@ -67,7 +67,8 @@ class Snapshot:
 
     def is_changed(self) -> bool:
         """Whether a tensor holds something else by now."""
-        return any(t.shape != c.shape or not same_bits(t.detach(), c) for t, c, *_ in self._tensors)
+        plain = [(t, c) for t, c, *_ in self._tensors if t.layout is torch.strided and not t.is_nested]
+        return any(t.shape != c.shape or not same_bits(t.detach(), c) for t, c in plain)
 
     def restore(self) -> None:
         """Put everything back, in place.  May be called more than once."""

@@ -31,8 +31,10 @@ class Recorder:
         self._honoured = honoured
         self._backend = backend
 
+        self._holder = holder = [self]
+
         def backend_object(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
-            return self._compile_graph(gm, example_inputs, **kwargs)
+            return holder[0]._compile_graph(gm, example_inputs, **kwargs)
 
         backend_object.__name__ = name or "constviz"  # Dynamo's messages name the backend
         self.backend = backend_object
@@ -54,6 +56,10 @@ class Recorder:
         self.error: BaseException | None = None
         """What the compiled call raised."""
         self._node_names: dict[torch.fx.Node, str] = {}
+
+    def release(self) -> None:
+        """The capture is over: what Dynamo may still hold of the backend must not hold the program."""
+        self._holder.clear()
 
     # -- frames -------------------------------------------------------------------------------------------------
 

@@ -132,6 +132,14 @@ def forgotten(recorder: Recorder) -> Iterator[None]:
                 )
         for namespace, names in recorder.leaked_names():
             release_names(namespace, names)
+        recorder.release()
+
+
+class _Nowhere(io.TextIOBase):
+    """Keeps nothing: a program that is called a thousand times may print each time."""
+
+    def write(self, text: str) -> int:
+        return len(text)
 
 
 @contextlib.contextmanager
@@ -139,12 +147,12 @@ def quiet() -> Iterator[None]:
     """Neither prints nor warnings reach the user."""
     # what the user's code prints and what torch warns of belong to the user's own call
     level = logging.root.manager.disable
-    logging.disable(max(level, logging.WARNING))
+    logging.disable(max(level, logging.ERROR))  # torch logs failures that the report tells
     try:
         with (
             warnings.catch_warnings(),
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
+            contextlib.redirect_stdout(_Nowhere()),
+            contextlib.redirect_stderr(_Nowhere()),
         ):
             warnings.simplefilter("ignore")
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -44,8 +44,8 @@ class Timings(pd.DataFrame):
     """
 
     _metadata = ["record", "_rows"]
-    record: Record
-    _rows: tuple[Timing, ...]
+    record: Record = Record()
+    _rows: tuple[Timing, ...] = ()
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -79,7 +79,7 @@ class Timings(pd.DataFrame):
         as calling conventions and the Python between two graphs.
         """
         rows = [[getattr(row, name) for name in _PARTS] for row in self._rows]
-        return pd.DataFrame(rows, index=self.index, columns=list(_PARTS), dtype="float64")
+        return pd.DataFrame(rows, index=_index(self._rows), columns=list(_PARTS), dtype="float64")
 
     def plot_speedup(self, ax: Any = None) -> Any:
         """Plot the speed-up with its interval against the size, one line a variant; returns matplotlib's ``Axes``.
@@ -114,10 +114,18 @@ class Timings(pd.DataFrame):
 
     # -- display --------------------------------------------------------------------------------------------------
 
+    def _is_as_made(self) -> bool:
+        """Whether nobody has changed it in place: then it looks as any frame does."""
+        return bool(self._rows) and tuple(self.columns) == COLUMNS and self.index.equals(_index(self._rows))
+
     def __repr__(self) -> str:
+        if not self._is_as_made():
+            return super().__repr__()
         return "\n".join(_lines(self._rows, self.record))
 
     def _repr_html_(self) -> str:
+        if not self._is_as_made():
+            return str(pd.DataFrame(self).to_html())
         return str(_styled(self._rows, self.record).to_html())
 
 
@@ -144,9 +152,9 @@ def _dtype(column: str) -> Any:
 
 def _lines(rows: Sequence[Timing], record: Record) -> Iterable[str]:
     device = rows[0].device.split(" ")[0] if rows else "nothing"
-    yield f"timings of {clean(record.function)} on {device}, against before; .to_string() has the numbers"
+    yield f"timings of {_name(record.function)} on {device}, against before; .to_string() has the numbers"
     sizes = list(dict.fromkeys(row.size for row in rows))
-    width = max((len(row.variant) for row in rows), default=0)
+    width = max((len(_name(row.variant)) for row in rows), default=0)
     for size in sizes:
         if size:
             yield f"  {size}"
@@ -154,7 +162,7 @@ def _lines(rows: Sequence[Timing], record: Record) -> Iterable[str]:
             if row.size == size:
                 word = "the baseline" if row.variant == "before" and row.speedup == 1.0 else row.result or "no time"
                 note = f"  ({middle(clean(row.note), 80)})" if row.result in ("failed", "not equal") else ""
-                yield f"  {'  ' if size else ''}{clean(row.variant):{width}}  {word}{note}".rstrip()
+                yield f"  {'  ' if size else ''}{_name(row.variant):{width}}  {word}{note}".rstrip()
 
 
 def _shown(rows: Sequence[Timing]) -> pd.DataFrame:
@@ -174,7 +182,7 @@ def _shown(rows: Sequence[Timing]) -> pd.DataFrame:
             "note": [middle(clean(row.note), 200) for row in rows],
         }
     )
-    shown.index = _index(rows)
+    shown.index = _index([replace(row, variant=_name(row.variant), size=_name(row.size)) for row in rows])
     empty = [name for name in ("kernels", "peak, MB", "guards, µs", "note") if not any(shown[name])]
     if all(row.device.startswith("cpu") for row in rows):
         empty.append("host, µs")
@@ -188,16 +196,23 @@ def _styled(rows: Sequence[Timing], record: Record) -> Any:
     styler: Any = shown.style.set_uuid("constviz-timings")
     styler = styler.format(_short, subset=numbers, na_rep="").format(escape="html", subset=words)
     styler = styler.format_index(escape="html", axis=0)
-    styler = styler.bar(subset=["time, µs"], color="#9ecae1", vmin=0).set_caption(html.escape(_caption(rows, record)))
+    if shown["time, µs"].notna().any():
+        styler = styler.bar(subset=["time, µs"], color="#9ecae1", vmin=0)
+    styler = styler.set_caption(html.escape(_caption(rows, record)))
     return styler.set_properties(subset=words, **{"text-align": "left"})
 
 
 def _caption(rows: Sequence[Timing], record: Record) -> str:
     device = rows[0].device if rows else ""
-    threads = f", {record.threads} threads" if record.threads and device.startswith("cpu") else ""
+    many = "thread" if record.threads == 1 else "threads"
+    threads = f", {record.threads} {many}" if record.threads and device.startswith("cpu") else ""
     rounds = sum(run.rounds for run in record.runs.values())
     counted = f"; {rounds} interleaved rounds, 95% intervals" if rounds else ""
-    return f"{record.function} on {device}{threads}{counted}"
+    return f"{_name(record.function)} on {device}{threads}{counted}"
+
+
+def _name(name: str) -> str:
+    return middle(clean(name), 60)
 
 
 def _between(low: float | None, high: float | None) -> str:

@@ -41,6 +41,8 @@ class Contender:
     """Entered around each block, outside of the clock."""
     compiles: Callable[[], int] = lambda: 0
     """How often it was compiled so far.  A block in which this grows is not counted."""
+    singly: bool = False
+    """A block is one call, since a call changes what the next one finds."""
 
 
 @dataclass
@@ -76,21 +78,22 @@ class Run:
 def settle(contender: Contender, clock: Clock, limit_s: float = 1.0, most: int = 50) -> float:
     """Call until nothing is compiled any more; seconds of the fastest call.  Raises what the contender raises."""
     quiet, fastest, begin = 0, float("inf"), time.perf_counter()
-    with contender.around():
-        for _ in range(most):
-            known = contender.compiles()
+    for _ in range(most):
+        known = contender.compiles()
+        with contender.around():
             start = time.perf_counter()
             contender.call()
             clock.drain()
-            if contender.compiles() == known:
-                quiet += 1
-                fastest = min(fastest, time.perf_counter() - start)
-            else:
-                quiet, begin = 0, time.perf_counter()
-            if quiet >= 3 and (quiet >= 10 or time.perf_counter() - begin > limit_s / 10):
-                break
-            if quiet and time.perf_counter() - begin > limit_s:
-                break
+            taken = time.perf_counter() - start
+        if contender.compiles() == known:
+            quiet += 1
+            fastest = min(fastest, taken)
+        else:
+            quiet, begin = 0, time.perf_counter()
+        if quiet >= 3 and (quiet >= 10 or time.perf_counter() - begin > limit_s / 10):
+            break
+        if quiet and time.perf_counter() - begin > limit_s:
+            break
     return fastest
 
 
@@ -146,7 +149,7 @@ def _rounds(
             try:
                 with contender.around():
                     row[contender.name] = clock.time(contender.call, run.calls[contender.name])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 run.errors[contender.name] = error
                 alive.remove(contender)
                 continue
@@ -208,6 +211,9 @@ def _is_precise(run: Run, name: str, baseline: str, precision: float) -> bool:
 def _calibrated(run: Run, contender: Contender, clock: Clock) -> bool:
     """Whether it is known how many calls make a block."""
     calls, wanted = 1, clock.block_s * 1e6
+    if contender.singly:
+        run.calls[contender.name] = 1
+        return True
     try:
         with contender.around():
             while True:
@@ -216,7 +222,7 @@ def _calibrated(run: Run, contender: Contender, clock: Clock) -> bool:
                 if taken >= 0.7 * wanted:
                     break
                 calls = max(calls + 1, int(calls * min(10.0, wanted / max(taken, 1e-3))))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         run.errors[contender.name] = error
         return False
     run.calls[contender.name] = calls
