@@ -184,8 +184,8 @@ class FoldReport:
         Args:
             against: other ways to write the same thing: a function, several, or a dictionary of them by name;
                 ``(function, args)`` for one with its own arguments.  Plain functions are compiled as the program is.
-            sizes: lengths for the first dimension of tensors, or argument tuples: a block of rows for each.  Alternatives
-                with their own arguments keep those.
+            sizes: lengths for the first dimension of tensors, or argument tuples: a block of rows for each.
+                Alternatives with their own arguments keep those.
             backward: time forward and backward.
             budget_s: seconds to spend on calls, for each size.  Compiling comes on top.
             precision: stop before that if the intervals of all ratios are narrower than this part to each side.

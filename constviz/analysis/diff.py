@@ -128,15 +128,15 @@ def fold_ids(after: Variant | None) -> list[str]:
     ids = _ids("after", program)
     found = []
     for fold in after.folds if after else ():
-        holder = _holder(program, ids, fold)
+        holder = _holder(program, fold)
         folded = fold.outcome is Outcome.FOLDED
         found.append(ids.get(holder, _literal(fold)) if folded and holder is not None else _literal(fold) * folded)
     return found
 
 
-def _holder(program: Program, ids: dict[int, str], fold: Fold, named: bool = True) -> int | None:
+def _holder(program: Program, fold: Fold, named: bool = True) -> int | None:
     # a fold names nodes of the graph Dynamo made; in later stages a node has to say itself whose it is
-    holder = next((j for j in ids if program.nodes[j].fold == fold.id), None)
+    holder = program.holder_of.get(fold.id)
     return program.number(fold.graph, fold.node) if holder is None and fold.node is not None and named else holder
 
 
@@ -242,7 +242,7 @@ class _Union:
         return Diff(stage, tuple(ordered), tuple(edges), tuple(self.cuts), tuple(links), tuple(order))
 
     def _link(self, fold: Fold, origin: dict[int, str], *, named: bool) -> FoldLink:
-        holder = _holder(self.right, self.right_ids, fold, named)
+        holder = _holder(self.right, fold, named)
         constant = None if holder is None else self.right_ids.get(holder)
         consumers = self._names(fold, fold.consumers) if named else ()
         if not consumers and holder is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -70,6 +71,11 @@ class Program:
         """The numbers of the nodes that belong to the program itself."""
         hidden = self.carried | self.joints | self.alias.keys()
         return [i for i in range(len(self.nodes)) if i not in hidden]
+
+    @functools.cached_property
+    def holder_of(self) -> dict[str, int]:
+        """The first node of the program itself that says it holds the result of a fold, by the fold's id."""
+        return {fold: i for i in reversed(self.shown) if (fold := self.nodes[i].fold) is not None}
 
     def _append(self, place: int, graph: Graph) -> None:
         first = len(self.nodes)
