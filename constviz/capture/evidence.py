@@ -14,7 +14,7 @@ import torch
 from ..analysis.verdicts import Answers, Evidence, judge
 from ..model import Fold, Node, Outcome, Variant
 from .again import Again
-from .assumptions import LiveAssumption, function_of
+from .assumptions import LiveAssumption
 from .bytecode import (
     asks_for_size,
     unguarded_questions,
@@ -27,6 +27,7 @@ from .events import RawFold
 from .leads import is_traced, library_calls
 from .preserve import Snapshot
 from .probes import probe
+from .readers import function_of
 from .record import Recorder
 from .seam import CompileOptions, freezes_parameters
 from .unlisted import ProgramWrites, closed_over, functions_given, left_open_later, not_reached

@@ -12,18 +12,10 @@ from typing import Any
 import torch
 
 from ..model import Guard
-from .assumptions import (
-    DYNAMOS_OWN,
-    LiveAssumption,
-    folded_names,
-    function_of,
-    is_frame_of,
-    keys_around_folds,
-    readers_of,
-    scope_of,
-)
+from .assumptions import DYNAMOS_OWN, LiveAssumption, folded_names, keys_around_folds, scope_of
 from .events import Frame, GuardEntry
 from .reach import file_of, is_library, is_library_class, is_library_function
+from .readers import function_of, is_frame_of, readers_of
 from .readings import Scope, UnreadableError, read
 from .record import Recorder
 

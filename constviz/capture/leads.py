@@ -13,9 +13,10 @@ from typing import Any
 import torch
 
 from ..model import LEAD, Assumption
-from .assumptions import LiveAssumption, function_of, is_frame_of
+from .assumptions import LiveAssumption
 from .describe import describe, function_name
 from .reach import is_library
+from .readers import function_of, is_frame_of
 from .record import Recorder
 
 __all__ = ["is_traced", "leads", "library_calls", "names_read"]

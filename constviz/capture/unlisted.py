@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..expressions import readable
-from .assumptions import function_of, readers_of
 from .bytecode import attributes_set, changes_items, names_used, written_by
 from .events import RawFold
 from .leads import names_read
 from .reach import is_library, is_library_class
+from .readers import function_of, readers_of
 from .record import Recorder
 
 __all__ = ["ProgramWrites", "closed_over", "functions_given", "left_open_later", "not_reached"]
