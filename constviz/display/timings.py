@@ -160,7 +160,7 @@ def _lines(rows: Sequence[Timing], record: Record) -> Iterable[str]:
             yield f"  {size}"
         for row in rows:
             if row.size == size:
-                word = "the baseline" if row.variant == "before" and row.speedup == 1.0 else row.result or "no time"
+                word = "the baseline" if _is_baseline(row) else row.result or "no time"
                 note = f"  ({middle(clean(row.note), 80)})" if row.result in ("failed", "not equal") else ""
                 yield f"  {'  ' if size else ''}{_name(row.variant):{width}}  {word}{note}".rstrip()
 
@@ -178,7 +178,7 @@ def _shown(rows: Sequence[Timing]) -> pd.DataFrame:
             "peak, MB": ["" if row.peak_bytes is None else _short(row.peak_bytes / 1e6) for row in rows],
             "compile, s": ["" if row.compile_s is None else _short(row.compile_s) for row in rows],
             "guards, µs": [_between(row.guards_low_us, row.guards_high_us) for row in rows],
-            "result": ["baseline" if row.variant == "before" and row.speedup == 1.0 else row.result for row in rows],
+            "result": ["baseline" if _is_baseline(row) else row.result for row in rows],
             "note": [middle(clean(row.note), 200) for row in rows],
         }
     )
@@ -211,6 +211,10 @@ def _caption(rows: Sequence[Timing], record: Record) -> str:
     return f"{_name(record.function)} on {device}{threads}{counted}"
 
 
+def _is_baseline(row: Timing) -> bool:
+    return row.variant == "before" and row.speedup == 1.0
+
+
 def _name(name: str) -> str:
     return middle(clean(name), 60)
 
@@ -220,6 +224,6 @@ def _between(low: float | None, high: float | None) -> str:
 
 
 def _short(number: float) -> str:
-    if number >= 1000:
+    if abs(number) >= 1000:
         return f"{number:,.0f}"
-    return f"{number:.1f}" if number >= 100 else f"{number:.3g}"
+    return f"{number:.1f}" if abs(number) >= 100 else f"{number:.3g}"
