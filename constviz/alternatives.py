@@ -61,16 +61,15 @@ def _has_own_arguments(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and callable(value[0]) and isinstance(value[1], tuple)
 
 
-def _alternative(name: str, fn: Any, args: Any, options: CompileOptions) -> Alternative:
-    own = None if args is None else tuple(args)
+def _alternative(name: str, fn: Any, args: tuple[Any, ...] | None, options: CompileOptions) -> Alternative:
     if isinstance(fn, (torch.jit.ScriptFunction, torch.jit.ScriptModule)):
-        return Alternative(name, fn, own)
+        return Alternative(name, fn, args)
     parts = compiled_parts(fn)
     if parts is not None:
-        return Alternative(name, parts[0], own, parts[1])
+        return Alternative(name, parts[0], args, parts[1])
     function = fn.func if isinstance(fn, functools.partial) else fn
     is_python = isinstance(function, torch.nn.Module) or hasattr(getattr(function, "__func__", function), "__code__")
-    return Alternative(name, fn, own, options if is_python else None)
+    return Alternative(name, fn, args, options if is_python else None)
 
 
 def _name_of(fn: Any) -> str:

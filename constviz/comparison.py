@@ -17,8 +17,8 @@ import torch
 from .auditing import Program
 from .capture.again import Again, run_again
 from .capture.assumptions import dropped_guards
-from .capture.copies import InputTooLargeError, copy_inputs
-from .capture.describe import called_function, function_name, tensors_in
+from .capture.copies import InputTooLargeError, copy_inputs, own_tensors
+from .capture.describe import called_function, function_name
 from .capture.equality import not_compared
 from .capture.events import definition_of
 from .capture.evidence import FirstCall, judged
@@ -106,7 +106,7 @@ def compare_again(program: Program, fold: Iterable[str], tell: Callable[[str], N
 def prepare(call: CompiledCall) -> Pending:
     """Remember a call that is about to run, to be compared later."""
     snapshot = Snapshot(call.fn, call.args, call.kwargs)
-    args, kwargs = copy_inputs(call.args, call.kwargs, _state_tensors(snapshot, call.args, call.kwargs))
+    args, kwargs = copy_inputs(call.args, call.kwargs, own_tensors(snapshot.tensors, call.args, call.kwargs))
     own = (call.args, call.kwargs)
     return Pending(call.name, call.fn, args, kwargs, own, call.options, snapshot, _is_warm(call.fn), ambient_modes())
 
@@ -152,7 +152,7 @@ def _run(
     from .report import FoldReport
 
     chosen = None if fold is None else tuple([fold] if isinstance(fold, str) else fold)
-    shared = _state_tensors(state, args, kwargs)
+    shared = own_tensors(state.tensors, args, kwargs)
 
     def inputs() -> tuple[tuple[Any, ...], dict[str, Any]]:
         state.restore()
@@ -224,12 +224,6 @@ def _check_arguments(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{function_name(function)}{signature} does not take these arguments: {error}") from None
-
-
-def _state_tensors(state: Snapshot, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """The tensors of the program itself: what was found, less the inputs."""
-    inputs = {id(tensor) for tensor in tensors_in([list(args), kwargs])}
-    return [tensor for tensor in state.tensors if id(tensor) not in inputs]
 
 
 def _is_warm(target: Any) -> bool:

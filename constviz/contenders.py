@@ -12,7 +12,7 @@ import torch
 
 from .alternatives import Alternative
 from .auditing import Program, max_abs_error
-from .capture.copies import copy_inputs, kept_copy, put_back
+from .capture.copies import copy_inputs, kept_copy, own_tensors, put_back
 from .capture.describe import tensors_in
 from .capture.equality import difference
 from .capture.held import Held, held
@@ -68,14 +68,12 @@ class Contenders:
     ) -> None:  # fmt: skip
         self._program, self._state, self._stack = program, state, stack
         self._backward, self._budget_s = backward, budget_s
-        given = tensors_in([list(program.args), program.kwargs])
-        known = {id(tensor) for tensor in given}
-        self._own = [tensor for tensor in state.tensors if id(tensor) not in known]
+        self._own = own_tensors(state.tensors, program.args, program.kwargs)
         self._eager: _First | None = None
         self._common: Inputs | None = None
         self.is_slow = False
         """A call takes so long that only what must be called is called."""
-        self.device = _device_of([*self._own, *given])
+        self.device = _device_of([*self._own, *tensors_in([list(program.args), program.kwargs])])
         self.clock = clock_for(self.device, flush_l2)
 
     def ready(self, one: Alternative, entry: Entry) -> None:
@@ -104,7 +102,9 @@ class Contenders:
         assert entry.contender is not None
         fn = entry.held.call if entry.held else unwrap(one.fn)
         begin = time.perf_counter()
-        first, output = self._first(entry.contender, fn, one)
+        output, (args, kwargs) = self._called_once(entry.contender, fn, one)
+        changed = [kept_copy(tensor) for tensor in self._own] if self._state.is_changed() else None
+        first = _First(kept_copy(output), kept_copy([list(args), kwargs]), changed)
         if one.name == "eager":
             self._eager = first
             self.is_slow = time.perf_counter() - begin > self._budget_s / 4
@@ -125,18 +125,18 @@ class Contenders:
         if self._eager is not None and one.name != "eager":
             entry.unequal = _unequal(self._eager, first, same_inputs=one.args is None)
         if not self.is_slow:
-            again, _ = self._first(entry.contender, fn, one)
-            if difference(first.output, again.output) is not None:
+            again, _ = self._called_once(entry.contender, fn, one)
+            if difference(first.output, kept_copy(again)) is not None:
                 entry.notes.append("not deterministic: two calls gave different results")
         self._state.restore()
 
-    def _first(self, contender: Contender, fn: Callable[..., Any], one: Alternative) -> tuple[_First, Any]:
+    def _called_once(self, contender: Contender, fn: Callable[..., Any], one: Alternative) -> tuple[Any, Inputs]:
+        """What a call on fresh inputs gave, and these inputs."""
         with contender.around():
             args, kwargs = self._fresh(one)
             output = fn(*args, **kwargs)
             self.clock.drain()
-        changed = [kept_copy(tensor) for tensor in self._own] if self._state.is_changed() else None
-        return _First(kept_copy(output), kept_copy([list(args), kwargs]), changed), output
+        return output, (args, kwargs)
 
     def _rest(self, entry: Entry) -> None:
         assert entry.contender is not None

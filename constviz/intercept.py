@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .model import Failure
+
 if TYPE_CHECKING:
     from .capture.seam import CompiledCall, Watch
     from .comparison import Pending
@@ -148,8 +150,7 @@ class Interception:
 
 def one_line(error: BaseException) -> str:
     """``ValueError: first line``."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return Failure(type(error).__name__, str(error)).summary
 
 
 def nothing_called() -> str:

@@ -18,7 +18,7 @@ from .capture.modes import under
 from .capture.preserve import Snapshot, kept
 from .capture.variants import quiet
 from .contenders import Contenders, Entry
-from .model import Timing
+from .model import Failure, Timing
 from .timing.parts import parts_of
 from .timing.rounds import Run, interleave
 from .timing.statistics import Estimate, estimate, verdict
@@ -127,13 +127,14 @@ class _Stage:
 
     def row(self, entry: Entry, run: Run, size: str) -> Timing:
         """What is known of one variant."""
-        row = Timing(entry.name, self._clock.device, size, compile_s=entry.compile_s, note="; ".join(entry.notes))
+        row = Timing(entry.name, self._clock.device, size, compile_s=entry.compile_s)
+        notes = [*entry.notes]
         error = entry.error or run.errors.get(entry.name)
         if error is not None:
-            return replace(row, result="failed", note="; ".join([_summary(error), *entry.notes]))
+            return _noted(row, [_summary(error), *notes], result="failed")
         samples = run.device_us.get(entry.name)
         if samples is None or not len(samples):
-            return replace(row, note="; ".join([*entry.notes, f"not timed: {run.stopped or 'nothing was measured'}"]))
+            return _noted(row, [*notes, f"not timed: {run.stopped or 'nothing was measured'}"])
         seed = int(self._settings.seed)
         own = estimate(samples, seed)
         guards, graphs, python = self._parts.get(entry.name, (None, None, None))
@@ -147,7 +148,6 @@ class _Stage:
             graphs_us=graphs,
             python_us=python,
         )
-        notes = [*entry.notes]
         if run.discarded.get(entry.name):
             notes.append(f"compiled anew in {run.discarded[entry.name]} rounds, which are not counted")
         if len(samples) < _FEW:
@@ -155,16 +155,19 @@ class _Stage:
             notes.append(f"timed {times}: the budget of {float(self._settings.budget_s):g} s has room for no more")
         if run.stopped == "interrupted":
             notes.append("interrupted")
-        row = replace(row, note="; ".join(notes))
         if entry.unequal:
-            return replace(row, result="not equal", note="; ".join([f"not what eager gives: {entry.unequal}", *notes]))
+            return _noted(row, [f"not what eager gives: {entry.unequal}", *notes], result="not equal")
         if entry.name == "before":
-            return replace(row, speedup=1.0, speedup_low=1.0, speedup_high=1.0, result="no difference")
+            return _noted(row, notes, speedup=1.0, speedup_low=1.0, speedup_high=1.0, result="no difference")
         baseline = next((e for e in self.entries if e.name == "before"), None)
         if baseline is None or "before" not in run.device_us or baseline.unequal or "before" in run.errors:
-            return replace(row, note="; ".join([*notes, "nothing to compare with: see the row of before"]))
+            return _noted(row, [*notes, "nothing to compare with: see the row of before"])
         ratio = estimate(run.ratio(entry.name, "before"), seed)
-        return replace(row, **_interval("speedup", "speedup_low", "speedup_high", ratio), result=verdict(ratio))
+        return _noted(row, notes, **_interval("speedup", "speedup_low", "speedup_high", ratio), result=verdict(ratio))
+
+
+def _noted(row: Timing, notes: list[str], **facts: Any) -> Timing:
+    return replace(row, note="; ".join(notes), **facts)
 
 
 def _interval(middle: str, low: str, high: str, found: Estimate) -> dict[str, Any]:
@@ -180,7 +183,6 @@ def _without_guards() -> Iterator[None]:
 
 
 def _summary(error: BaseException) -> str:
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    text = Failure(type(error).__name__, str(error)).summary
     cause = error.__cause__
     return f"{text} ({_summary(cause)})" if cause is not None and len(text) < 200 else text

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from .describe import tensors_in
 from .memory import copied, memory, repeats
 
-__all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "put_back", "same_bits"]
+__all__ = ["InputTooLargeError", "copy_inputs", "kept_copy", "own_tensors", "put_back", "same_bits"]
 
 
 class InputTooLargeError(MemoryError):
@@ -32,6 +33,12 @@ def copy_inputs(
     copier = _Copier(shared)
     new_args = tuple(copier.copy(value, f"args[{i}]") for i, value in enumerate(args))
     return new_args, {name: copier.copy(value, name) for name, value in kwargs.items()}
+
+
+def own_tensors(found: Iterable[torch.Tensor], args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """The tensors of the program itself: what was found, less the inputs."""
+    inputs = {id(tensor) for tensor in tensors_in([list(args), kwargs])}
+    return [tensor for tensor in found if id(tensor) not in inputs]
 
 
 class _Copier:

@@ -98,9 +98,9 @@ def judged(
             mine = [a for a in assumptions if a.is_read_by(raw.fn, owners)]
             answers = probe(raw, state, mine) if ask else Answers()
             evidence = _evidence(fold, raw, after, saw_before, mine, answers, options)
-            evidence = replace(evidence, written_by_program=writes.read_by(raw.fn))
             evidence = replace(
                 evidence,
+                written_by_program=writes.read_by(raw.fn),
                 mismatch=mismatch if fold.id in blamed else None,
                 unasked="" if ask else "probes were turned off",
                 **_came_of_it(fold, evidence, first.again),

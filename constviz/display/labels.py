@@ -10,13 +10,19 @@ import graphviz  # type: ignore[import-untyped]
 
 from ..model import Dim, Fold, Node, Role
 
-__all__ = ["brief_type", "clean", "dot_text", "fold_call", "middle", "node_label", "op_name", "text_width"]
+__all__ = ["brief_type", "clean", "dot_text", "fold_call", "middle", "node_label", "op_name", "text_width", "whole"]
 
 _DTYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 _DTYPE = re.compile(r"^(float|bfloat|int|uint|complex)(\d+)$")
 _KNOWN = str.maketrans("", "", "…−")  # ours, one at most in a line: no need for room
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def whole(text: str) -> str:
+    """The same without lone surrogates, which a user's string may hold and UTF-8 cannot."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def clean(text: str) -> str:

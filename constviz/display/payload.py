@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from ..model import Comparison, Mark, Outcome
 from ..naming import goes_by
 from . import searching, strip, tables
 from .details import HOLDS, Details
-from .labels import clean
+from .labels import clean, whole
 from .scene import Plan
 from .text import text
 
@@ -26,7 +25,6 @@ __all__ = ["payload", "picture_name", "plain", "stages", "table_of", "weight"]
 
 _ROWS = 200
 _CELL = 300
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def payload(
@@ -89,9 +87,9 @@ def _marks(marks: Sequence[Mark]) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """The same JSON without lone surrogates, which a user's string may hold and UTF-8 cannot."""
+    """The same JSON with each text :func:`whole`."""
     if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+        return whole(value)
     if isinstance(value, dict):
         return {plain(key): plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value

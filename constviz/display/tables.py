@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.diff import diff, fold_ids
 from ..model import Assumption, Comparison, Fold, Location, Outcome, Role, Variant
+from .labels import whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,6 @@ __all__ = ["assumptions", "audit", "constants", "folds", "graph_breaks", "guards
 
 _COUNTS = ("graphs", "graph_breaks", "ops", "constants", "constant_bytes", "guards")
 _LARGE = 1 << 63
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FOLDS = ("function", "location", "arguments", "result", "result_type", "nbytes", "outcome", "verdict", "reason")
 
 
@@ -97,10 +96,10 @@ def nodes(comparison: Comparison, stage: str = "dynamo") -> pd.DataFrame:
 
 
 def _ids(names: list[str]) -> pd.Series[Any]:
-    """Ids as a front end has them, which takes no lone surrogates."""
+    """Ids as a front end has them."""
     import pandas as pd
 
-    return pd.Series([_SURROGATE.sub("\ufffd", name) for name in names], dtype=object)
+    return pd.Series([whole(name) for name in names], dtype=object)
 
 
 def ops(variant: Variant) -> int:

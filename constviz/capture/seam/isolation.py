@@ -106,12 +106,17 @@ def compiled_graph_names(names: list[str]) -> list[str]:
 
 def leave_alone(fn: Callable[..., Any]) -> None:
     """Keep Dynamo from looking at a function of ours that compiled code calls."""
+    _set_action(fn.__code__, "SKIP")
+
+
+def _set_action(code: types.CodeType, action: str) -> None:
+    """What Dynamo does with a frame of the code; those inside of it are treated as ever."""
     from torch._C._dynamo.eval_frame import set_code_exec_strategy
     from torch._dynamo import types as dynamo_types
 
-    names: Any = vars(dynamo_types)
-    skip = names["FrameAction"].SKIP
-    set_code_exec_strategy(fn.__code__, names["FrameExecStrategy"](skip, names["FrameAction"].DEFAULT))
+    names: Any = vars(dynamo_types)  # they are re-exported there without saying so
+    actions = names["FrameAction"]
+    set_code_exec_strategy(code, names["FrameExecStrategy"](getattr(actions, action), actions.DEFAULT))
 
 
 def generated_kernels() -> int:
@@ -129,11 +134,8 @@ def has_cache_entries(code: types.CodeType) -> bool:
 
 def forget_code(code: types.CodeType, backend: Any, *, had_entries: bool, skipped: bool) -> None:
     """Take back what a capture left on a code object: its cache entries, and the order to skip the frame."""
-    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list, reset_code, set_code_exec_strategy
-    from torch._dynamo import types as dynamo_types
+    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list, reset_code
     from torch._dynamo.guards import DeletedGuardManagerWrapper
-
-    names: Any = vars(dynamo_types)  # they are re-exported there without saying so
 
     if not had_entries:
         reset_code(code)
@@ -143,8 +145,7 @@ def forget_code(code: types.CodeType, backend: Any, *, had_entries: bool, skippe
             manager: Any = entry.guard_manager
             manager.extra_state.invalidate(manager.cache_entry, DeletedGuardManagerWrapper("constviz is done"))
     if skipped:
-        normal = names["FrameExecStrategy"](names["FrameAction"].DEFAULT, names["FrameAction"].DEFAULT)
-        set_code_exec_strategy(code, normal)
+        _set_action(code, "DEFAULT")
 
 
 def release_names(namespace: dict[str, Any], names: list[str]) -> None:
